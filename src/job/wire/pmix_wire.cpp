@@ -122,7 +122,7 @@ class PmixWire final : public Wire {
     *error = std::string(what) + ": " + pmix_.error_string(status) + " (" + name() + ")";
     return false;
   }
-  bool get_value(pmix_rank_t rank, const char* key, pmix_value_t** value) const;
+  bool get_value(pmix_rank_t rank, const char* key, bool of_launcher, pmix_value_t** value) const;
   int number(pmix_rank_t rank, const char* key) const;
 
   PmixLibrary pmix_;
@@ -132,24 +132,25 @@ class PmixWire final : public Wire {
   pmix_info_t fence_how_{};  // of use until the fence is over
 };
 
-bool PmixWire::get_value(pmix_rank_t rank, const char* key, pmix_value_t** value) const {
+/// What a rank has put is there after the fence, perhaps at the server of another host.
+bool PmixWire::get_value(pmix_rank_t rank, const char* key, bool of_launcher, pmix_value_t** value) const {
   pmix_proc_t owner = self_;
   owner.rank = rank;
   pmix_info_t how[2]{};
-  std::strcpy(how[0].key, PMIX_IMMEDIATE);  // what is not there is not waited for
-  how[0].value.type = PMIX_BOOL;
-  how[0].value.data.flag = true;
-  std::strcpy(how[1].key, PMIX_TIMEOUT);
-  how[1].value.type = PMIX_INT;
-  how[1].value.data.integer = kWireTimeoutSeconds;
+  std::strcpy(how[0].key, PMIX_TIMEOUT);
+  how[0].value.type = PMIX_INT;
+  how[0].value.data.integer = kWireTimeoutSeconds;
+  std::strcpy(how[1].key, PMIX_IMMEDIATE);  // what is not there is not waited for
+  how[1].value.type = PMIX_BOOL;
+  how[1].value.data.flag = true;
   *value = nullptr;
-  return pmix_.get(&owner, key, how, 2, value) == PMIX_SUCCESS && *value != nullptr;
+  return pmix_.get(&owner, key, how, of_launcher ? 2 : 1, value) == PMIX_SUCCESS && *value != nullptr;
 }
 
 /// -1: not known.
 int PmixWire::number(pmix_rank_t rank, const char* key) const {
   pmix_value_t* value = nullptr;
-  if (!get_value(rank, key, &value)) return -1;
+  if (!get_value(rank, key, true, &value)) return -1;
   int number = -1;
   if (value->type == PMIX_UINT32 || value->type == PMIX_INT32 || value->type == PMIX_INT ||
       value->type == PMIX_UINT)
@@ -183,7 +184,7 @@ bool PmixWire::put(const std::string& key, const std::string& value, std::string
 
 bool PmixWire::get(int rank, const std::string& key, std::string* value, std::string* error) {
   pmix_value_t* found = nullptr;
-  if (!get_value(static_cast<pmix_rank_t>(rank), ("tasuki-" + key).c_str(), &found)) {
+  if (!get_value(static_cast<pmix_rank_t>(rank), ("tasuki-" + key).c_str(), false, &found)) {
     *error = "rank " + std::to_string(rank) + " has put no \"" + key + "\" (" + name() + ")";
     return false;
   }
