@@ -125,6 +125,7 @@ void Probe::begin(const std::string& own, const std::string& other) {
     state_ = State::kOpen;
   } else {
     reason_ = std::strerror(errno);
+    refused_ = errno == ECONNREFUSED;
   }
 }
 
@@ -137,6 +138,7 @@ Probe::State Probe::look() {
   if (getsockopt(socket_, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) error = errno;
   state_ = error == 0 ? State::kConnected : State::kFailed;
   if (error != 0) reason_ = std::strerror(error);
+  refused_ = error == ECONNREFUSED;
   return state_;
 }
 

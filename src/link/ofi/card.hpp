@@ -47,13 +47,15 @@ class Probe {
   void begin(const std::string& own, const std::string& other);
   State look();
   void end();
-  /// After kFailed.
+  /// After kFailed. `refused`: the other system is there, and nobody listens: the process has ended.
   const std::string& reason() const { return reason_; }
+  bool refused() const { return refused_; }
 
  private:
   int socket_ = -1;
   State state_ = State::kNone;
   std::string reason_;
+  bool refused_ = false;
 };
 
 /// Whether the bytes are an address of the internet, which Probe can try.

@@ -68,8 +68,13 @@ void OfiLink::try_address(int peer, std::int64_t now_ns) {
   }
   if (state == Probe::State::kFailed) {
     to.trouble = to.probe->reason();
+    const bool refused = to.probe->refused();
     to.probe.reset();
     if (leaving_) to.gone = true;
+    if (refused && !leaving_) {
+      to.moved_ns = now_ns;  // fail() may return in tests
+      return fail(peer, to.trouble);
+    }
   }
   const std::int64_t stands_ns = now_ns - to.moved_ns;
   const std::int64_t limit_ns = std::max(connect_ns_, to.patience_ns + connect_ns_ / 2);
@@ -79,14 +84,15 @@ void OfiLink::try_address(int peer, std::int64_t now_ns) {
     to.gone = true;
     return;
   }
-  fail(peer, to.trouble.empty() ? "there is no answer to a connection" : to.trouble);
+  fail(peer, (to.trouble.empty() ? "there is no answer to a connection" : to.trouble) + " (for " +
+                 std::to_string(wiring_.connect_seconds) + " s)");
 }
 
 void OfiLink::fail(int peer, const std::string& what) {
   const Peer& to = at(peer);
   wiring_.fail(ofi::text_of(rank_, card_) + " cannot reach " + ofi::text_of(peer, *to.card) + " by " +
-               card_.provider + ": " + what + " (for " + std::to_string(wiring_.connect_seconds) +
-               " s); look whether that process lives, whether a firewall stands between the two, and whether "
+               card_.provider + ": " + what +
+               "; look whether that process lives, whether a firewall stands between the two, and whether "
                "TASUKI_NET_INTERFACE has to name another interface");
 }
 
