@@ -80,6 +80,18 @@ std::unique_ptr<Link> make_network_link(std::unique_ptr<Link> behind, Doorbells&
   return link;
 }
 
+bool get_network_end(const Directory& directory, int rank, NetworkEnd* end) {
+  std::string text;
+  ofi::Card card;
+  if (!directory.get(rank, kCardKey, &text) || !ofi::from_text(text, &card)) return false;
+  *end = {ofi::internet_address(card.name), ofi::text_of(rank, card)};
+  return true;
+}
+
+bool get_network_secret(const Directory& directory, std::string* text) {
+  return directory.get(0, kSecretKey, text);
+}
+
 bool has_network() {
   return true;
 }
@@ -93,6 +105,14 @@ std::unique_ptr<Link> make_network_link(std::unique_ptr<Link>, Doorbells&, std::
                  "MPI_Init: this job is to send over a network, and this Tasuki was built without "
                  "libfabric's headers (libfabric-dev)");
   __builtin_unreachable();  // gcc does not see that a virtual function never returns
+}
+
+bool get_network_end(const Directory&, int, NetworkEnd*) {
+  return false;
+}
+
+bool get_network_secret(const Directory&, std::string*) {
+  return false;
 }
 
 bool has_network() {

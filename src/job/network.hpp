@@ -28,6 +28,18 @@ std::unique_ptr<Link> make_network_link(std::unique_ptr<Link> behind, Doorbells&
                                         Directory& directory, Launcher& launcher, const Config& config,
                                         const Clock& clock);
 
+/// What a rank has told of its end of the network.
+struct NetworkEnd {
+  std::string address;  // of the internet; empty: it has none
+  std::string text;     // "rank 1 on node2 (interface eth0, address 10.77.0.2:41234)"
+};
+
+/// Returns false when that rank has told nothing yet.
+bool get_network_end(const Directory& directory, int rank, NetworkEnd* end);
+
+/// Returns false when there is no secret of the job yet.
+bool get_network_secret(const Directory& directory, std::string* text);
+
 /// Whether this build can: what `mpiexec --info` says of it.
 bool has_network();
 

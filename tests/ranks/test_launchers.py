@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import sys
+import time
 
 import pytest
 from harness import PREFIX, RANKS, ROOT, compile_program, run_command
@@ -347,7 +348,25 @@ sys.exit(subprocess.call(sys.argv[1:], env=environment, close_fds=False))
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may make PID namespaces without more ado")
 @pytest.mark.parametrize("launcher", BIG)
-def test_ranks_that_share_no_memory_are_told_apart(launch, build, launcher):
-    done = launch(launcher, 2, "unshare", "--pid", "--fork", build("launchers.c"), "hello", timeout=30)
-    assert done.returncode != 0 and done.stdout == "", done.text
-    assert "the ranks are on 2 nodes" in done.stderr, done.text
+def test_ranks_that_share_no_memory_are_nodes_of_one_machine(launch, build, launcher):
+    apart = ("unshare", "--pid", "--fork")
+    done = launch(launcher, 2, *apart, build("launchers.c"), "hello", environment={"TASUKI_EXPLAIN": 1})
+    assert done.returncode == 0 and lines(done.stdout) == hello(2), done.text
+    assert re.search(r"its ranks make 2 nodes on [^ ,]+$", done.stderr, re.M), done.text
+    assert re.search(r"interface lo, .* the nodes are virtual ones of this machine", done.stderr), done.text
+    done = launch(launcher, 2, *apart, build("exchange.c"), timeout=120)
+    assert done.returncode == 0 and "exchange: all sizes right" in done.stdout, done.text
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may make PID namespaces without more ado")
+@pytest.mark.parametrize("launcher", BIG)
+@pytest.mark.parametrize("how", ["abort", "exit"])
+def test_ranks_that_share_no_memory_end_together(launch, build, launcher, how):
+    """The launcher sees unshare, which says of an end by a signal that it ended with a status."""
+    program = build("launchers.c")
+    done = launch(launcher, 3, "unshare", "--pid", "--fork", "--kill-child", program, how, timeout=30)
+    assert (done.returncode != 0 or how == "exit") and done.seconds < SECONDS_MAX, done.text
+    end = time.monotonic() + SECONDS_MAX
+    while processes_of(program):
+        assert time.monotonic() < end, processes_of(program)
+        time.sleep(0.05)

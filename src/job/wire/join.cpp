@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,9 +19,12 @@
 #include <vector>
 
 #include "base/system/clock.hpp"
+#include "base/system/own_address.hpp"
 #include "base/system/process_state.hpp"
 #include "base/system/random_number.hpp"
+#include "job/network.hpp"
 #include "job/wire/node_memory.hpp"
+#include "job/wire/node_watch.hpp"
 #include "job/wire/peer_watch.hpp"
 #include "job/wire/pmi1_wire.hpp"
 #include "job/wire/pmix_wire.hpp"
@@ -38,17 +42,25 @@ namespace {
 
 constexpr char kCardKey[] = "card";
 constexpr char kMappedKey[] = "mapped";
+constexpr char kWatchKey[] = "watch";
+constexpr char kSilenceVariable[] = "TASUKI_HOST_SILENCE_SECONDS";  // as for our mpiexec
+constexpr std::int64_t kSilenceSeconds = 5;
 
 std::size_t round_to_page(std::size_t bytes) {
   constexpr std::size_t kPage = 4096;
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
+std::uint64_t namespace_number(const char* file) {
+  struct stat info {};
+  return stat(file, &info) == 0 ? info.st_ino : 0;
+}
+
 RankCard own_card() {
   RankCard card;
   card.machine = local::machine_number();
-  struct stat info {};
-  if (stat("/proc/self/ns/pid", &info) == 0) card.pid_namespace = info.st_ino;
+  card.pid_namespace = namespace_number("/proc/self/ns/pid");
+  card.network_namespace = namespace_number("/proc/self/ns/net");
   card.user = geteuid();
   card.pid = getpid();
   card.start_ticks = state_of_process(card.pid).start_ticks;
@@ -59,6 +71,30 @@ RankCard own_card() {
   if (gethostname(host, sizeof host - 1) != 0 || host[0] == '\0') std::strcpy(host, "?");
   card.host = host;
   return card;
+}
+
+/// What the launcher calls this host, and what it calls itself.
+std::vector<std::string> own_names(const std::string& host) {
+  std::vector<std::string> names;
+  for (const char* variable : {"SLURMD_NODENAME", "PMIX_HOSTNAME"}) {
+    if (const char* name = std::getenv(variable); name != nullptr) names.emplace_back(name);
+  }
+  names.push_back(host);
+  return names;
+}
+
+bool read_silence(std::int64_t* seconds, std::string* error) {
+  const char* const text = std::getenv(kSilenceVariable);
+  *seconds = kSilenceSeconds;
+  if (text == nullptr) return true;
+  char* end = nullptr;
+  const double number = std::strtod(text, &end);
+  if (end == text || *end != '\0' || !(number > 0 && number < 86400)) {
+    *error = std::string(kSilenceVariable) + " = \"" + text + "\", expected a number of seconds above 0";
+    return false;
+  }
+  *seconds = std::max<std::int64_t>(2, std::llround(number));
+  return true;
 }
 
 // --- before the others are known -----------------------------------------------------------------------
@@ -200,8 +236,13 @@ class WireNode final : public SharedNode {
 
 class WireStarter final : public Starter {
  public:
-  WireStarter(std::unique_ptr<Wire> wire, const std::string& reason)
-      : wire_(std::move(wire)), reason_(reason), directory_(*wire_), launcher_(*wire_, peers_) {}
+  WireStarter(std::unique_ptr<Wire> wire, const std::string& reason, const Siblings& siblings)
+      : wire_(std::move(wire)),
+        reason_(reason),
+        siblings_(siblings),
+        watch_([this](const std::string& sentence) { launcher_.abort(1, sentence); }),
+        directory_(*wire_),
+        launcher_(*wire_, peers_, watch_) {}
 
   Directory& directory() override { return directory_; }
   Launcher& launcher() override { return launcher_; }
@@ -209,11 +250,14 @@ class WireStarter final : public Starter {
 
   std::string explanation() const override {
     return "rank " + std::to_string(directory_.rank()) + " of " + std::to_string(directory_.size()) +
-           " joined by " + wire_->name() + ", because " + reason_;
+           " joined by " + wire_->name() + ", because " + reason_ +
+           (directory_.nodes() == 1 ? std::string()
+                                    : "; its ranks make " + std::to_string(directory_.nodes()) +
+                                          " nodes on " + hosts_text(cards_));
   }
 
   /// Meets the others. To be called first.
-  bool join(const WireFacts& facts, const WireChoice& choice, std::string* error);
+  bool join(std::string* error);
 
   std::unique_ptr<Link> make_link(const Config& config) override {
     const std::size_t own = round_to_page(Doorbells::bytes_needed(directory_.size()));
@@ -227,7 +271,7 @@ class WireStarter final : public Starter {
     auto link = std::make_unique<ShmLink>(
         region.base + rings, node_->doorbells(),
         ShmLink::Job{directory_.job_id(), node_->ranks(), directory_.rank(), directory_.size()}, config);
-    return directory_.nodes() == 1 ? std::move(link) : link_over_network(std::move(link));
+    return directory_.nodes() == 1 ? std::move(link) : link_over_network(std::move(link), config);
   }
 
   std::unique_ptr<Waiter> make_waiter(Link& link) override {
@@ -236,12 +280,12 @@ class WireStarter final : public Starter {
 
  private:
   bool map_node(std::string* error);
-  void watch_peers();
-
-  /// Puts the link to other nodes before `link`, which reaches those of this one.
-  std::unique_ptr<Link> link_over_network(std::unique_ptr<Link> /*link*/) {
-    launcher_.abort(1, "MPI_Init: the ranks are on " + std::to_string(directory_.nodes()) + " nodes (" +
-                           hosts_text(cards_) + "), and the network link is not there yet");
+  std::vector<PeerWatch::Peer> others_of_node();
+  std::unique_ptr<Link> link_over_network(std::unique_ptr<Link> link, const Config& config);
+  bool watch_nodes(const std::string& address, const Config& config, std::string* error);
+  bool get_neighbour(int node, NodeWatch::Neighbour* neighbour) const;
+  bool meet_all(std::string* error) {
+    return meet(directory_, MissingRanks(siblings_, wire_->place()), error);
   }
 
   /// The launcher ends the job, for which abort() gives it the time, or this rank does.
@@ -253,27 +297,25 @@ class WireStarter final : public Starter {
 
   std::unique_ptr<Wire> wire_;
   const std::string reason_;
+  const Siblings siblings_;
   std::vector<RankCard> cards_;
   PeerWatch peers_;
+  NodeWatch watch_;
   WireDirectory directory_;
   WireLauncher launcher_;
   NodeMemory memory_;
   std::unique_ptr<WireNode> node_;
 };
 
-bool WireStarter::join(const WireFacts& facts, const WireChoice& choice, std::string* error) {
-  const Place& place = wire_->place();
-  const Siblings siblings = siblings_of(facts, choice, place);
+bool WireStarter::join(std::string* error) {
   RankCard card = own_card();
-  if (!memory_.make(&card, error) || !directory_.put(kCardKey, encode(card), error) ||
-      !meet(directory_, MissingRanks(siblings, place), error) || !get_cards(directory_, &cards_, error))
+  if (!memory_.make(&card, error) || !directory_.put(kCardKey, encode(card), error) || !meet_all(error) ||
+      !get_cards(directory_, &cards_, error))
     return false;
   const std::vector<int> hosts = possible_hosts(cards_);
   const int host = hosts[static_cast<std::size_t>(directory_.rank())];
   const bool mapped = host == directory_.rank() || memory_.open(cards_[static_cast<std::size_t>(host)]);
-  if (!directory_.put(kMappedKey, mapped ? "1" : "0", error) ||
-      !meet(directory_, MissingRanks(siblings, place), error))
-    return false;
+  if (!directory_.put(kMappedKey, mapped ? "1" : "0", error) || !meet_all(error)) return false;
   std::vector<bool> all_mapped;
   for (int rank = 0; rank < directory_.size(); ++rank) {
     std::string text;
@@ -296,8 +338,14 @@ bool WireStarter::map_node(std::string* error) {
   const bool one_node = directory_.nodes() == 1;
   if (!memory_.map(count, one_node ? count : 0, error)) return false;
   node_ = std::make_unique<WireNode>(std::move(ranks), directory_.rank(), cards_, memory_);
-  launcher_.set_part(memory_.part(node_->self()));
-  watch_peers();
+  launcher_.set_part(memory_.part(node_->self()), !one_node);
+  peers_.start(others_of_node());
+  directory_.set_ended([this] { return peers_.first_ended(); });
+  directory_.set_before_asking([this](int rank) {
+    if (!launcher_.told()) return;
+    launcher_.abort(1, "where rank " + std::to_string(rank) +
+                           " is has not been asked before MPI_Finalize, and the launcher tells no more now");
+  });
   if (one_node) {
     directory_.use(std::make_unique<ValueTable>(memory_.values(), directory_.rank(), count, [this](int rank) {
       return memory_.part(rank).finalized.load(std::memory_order_acquire) != 0 ||
@@ -307,15 +355,68 @@ bool WireStarter::map_node(std::string* error) {
   return true;
 }
 
-void WireStarter::watch_peers() {
+std::vector<PeerWatch::Peer> WireStarter::others_of_node() {
   std::vector<PeerWatch::Peer> peers;
   for (const int rank : node_->ranks()) {
     if (rank == directory_.rank()) continue;
     const RankCard& card = cards_[static_cast<std::size_t>(rank)];
     peers.push_back({rank, card.pid, card.start_ticks, &memory_.part(node_->number(rank)).finalized});
   }
-  peers_.start(std::move(peers));
-  directory_.set_ended([this] { return peers_.first_ended(); });
+  return peers;
+}
+
+/// Puts the link to other nodes before `link`, which reaches those of this one. Returns once all ranks have
+/// done so.
+std::unique_ptr<Link> WireStarter::link_over_network(std::unique_ptr<Link> link, const Config& config) {
+  const bool one_machine = share_interfaces(cards_);
+  const RankCard& own = cards_[static_cast<std::size_t>(directory_.rank())];
+  const std::string address = one_machine ? std::string() : own_address(own_names(own.host));
+  std::vector<int> nodes;
+  for (int rank = 0; rank < directory_.size(); ++rank) nodes.push_back(directory_.node(rank));
+  std::unique_ptr<Link> outer =
+      make_network_link(std::move(link), node_->doorbells(), std::move(nodes), one_machine, address,
+                        directory_, launcher_, config, clock());
+  std::string error;
+  if (!watch_nodes(address, config, &error)) launcher_.abort(1, "MPI_Init: " + error);
+  return outer;
+}
+
+/// The lowest rank of each node watches the next one, at the address that packets take, where it has one.
+bool WireStarter::watch_nodes(const std::string& address, const Config& config, std::string* error) {
+  const bool lowest = node_->self() == 0;
+  NetworkEnd own;
+  NodeWatch::Ring ring;
+  ring.rank = directory_.rank();
+  ring.connect_seconds = config.net_connect_seconds;
+  if (lowest && get_network_end(directory_, ring.rank, &own)) {
+    if (own.address.empty()) own.address = address;
+    const int port = own.address.empty() ? 0 : watch_.listen(own.address, error);
+    const std::string place = own.address + " " + std::to_string(port);
+    if (port < 0 || (port > 0 && !directory_.put(kWatchKey, place, error))) return false;
+  }
+  if (!read_silence(&ring.silence_seconds, error) || !meet_all(error)) return false;
+  if (!lowest) return true;
+  ring.text = own.text;
+  const int nodes = directory_.nodes();
+  const int node = directory_.node(ring.rank);
+  const bool complete = get_neighbour((node + 1) % nodes, &ring.next) &&
+                        get_neighbour((node + nodes - 1) % nodes, &ring.previous) &&
+                        get_network_secret(directory_, &ring.secret);
+  return !complete || watch_.start(std::move(ring), others_of_node(), error);
+}
+
+bool WireStarter::get_neighbour(int node, NodeWatch::Neighbour* neighbour) const {
+  int rank = 0;
+  while (directory_.node(rank) != node) ++rank;
+  NetworkEnd end;
+  std::string place;
+  if (!directory_.get(rank, kWatchKey, &place) || !get_network_end(directory_, rank, &end)) return false;
+  const std::size_t blank = place.find(' ');
+  neighbour->rank = rank;
+  neighbour->address = place.substr(0, blank);
+  neighbour->port = blank != std::string::npos ? std::atoi(place.c_str() + blank) : 0;
+  neighbour->text = end.text;
+  return true;
 }
 
 }  // namespace
@@ -347,8 +448,9 @@ std::unique_ptr<Wire> open_wire(const WireFacts& facts, const WireChoice& choice
 
 std::unique_ptr<Starter> make_wire_starter(std::unique_ptr<Wire> wire, const WireFacts& facts,
                                            const WireChoice& choice, std::string* error) {
-  auto starter = std::make_unique<WireStarter>(std::move(wire), choice.reason);
-  if (!starter->join(facts, choice, error)) return nullptr;
+  const Siblings siblings = siblings_of(facts, choice, wire->place());
+  auto starter = std::make_unique<WireStarter>(std::move(wire), choice.reason, siblings);
+  if (!starter->join(error)) return nullptr;
   return starter;
 }
 

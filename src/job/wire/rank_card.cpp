@@ -46,17 +46,19 @@ bool read_ranges(const std::string& text, std::vector<int>* numbers) {
 
 std::string encode(const RankCard& card) {
   std::ostringstream text;
-  text << card.machine << ' ' << card.pid_namespace << ' ' << card.user << ' ' << card.pid << ' '
-       << card.start_ticks << ' ' << card.memory_fd << ' ' << card.memory_id << ' ' << card.job_id << ' '
-       << card.quota << ' ' << ranges_text(card.processors) << ' ' << card.host.substr(0, 64);
+  text << card.machine << ' ' << card.pid_namespace << ' ' << card.network_namespace << ' ' << card.user
+       << ' ' << card.pid << ' ' << card.start_ticks << ' ' << card.memory_fd << ' ' << card.memory_id << ' '
+       << card.job_id << ' ' << card.quota << ' ' << ranges_text(card.processors) << ' '
+       << card.host.substr(0, 64);
   return text.str();
 }
 
 bool decode(const std::string& text, RankCard* card) {
   std::istringstream words(text);
   std::string ranges;
-  words >> card->machine >> card->pid_namespace >> card->user >> card->pid >> card->start_ticks >>
-      card->memory_fd >> card->memory_id >> card->job_id >> card->quota >> ranges >> card->host;
+  words >> card->machine >> card->pid_namespace >> card->network_namespace >> card->user >> card->pid >>
+      card->start_ticks >> card->memory_fd >> card->memory_id >> card->job_id >> card->quota >> ranges >>
+      card->host;
   return !words.fail() && card->pid > 0 && read_ranges(ranges, &card->processors);
 }
 
@@ -96,6 +98,12 @@ int processors_of(const std::vector<RankCard>& cards, const std::vector<int>& ra
   }
   const int count = std::max(1, static_cast<int>(processors.size()));
   return quota > 0 ? std::min(count, quota) : count;
+}
+
+bool share_interfaces(const std::vector<RankCard>& cards) {
+  return std::all_of(cards.begin(), cards.end(), [&](const RankCard& card) {
+    return card.machine == cards[0].machine && card.network_namespace == cards[0].network_namespace;
+  });
 }
 
 std::string hosts_text(const std::vector<RankCard>& cards) {

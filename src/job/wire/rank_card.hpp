@@ -12,8 +12,9 @@
 namespace tasuki::wire {
 
 struct RankCard {
-  std::uint64_t machine = 0;        // machine_number()
-  std::uint64_t pid_namespace = 0;  // of /proc/self/ns/pid, by which process numbers mean something
+  std::uint64_t machine = 0;            // machine_number()
+  std::uint64_t pid_namespace = 0;      // of /proc/self/ns/pid, by which process numbers mean something
+  std::uint64_t network_namespace = 0;  // of /proc/self/ns/net: whose interfaces it has
   std::uint32_t user = 0;
   std::int32_t pid = 0;
   std::uint64_t start_ticks = 0;  // with the pid it means one process for good
@@ -38,6 +39,9 @@ std::vector<int> nodes_of(const std::vector<int>& hosts, const std::vector<bool>
 
 /// How many processors the ranks of one node have together, at least 1.
 int processors_of(const std::vector<RankCard>& cards, const std::vector<int>& ranks);
+
+/// Whether all ranks are on one machine and have the same interfaces, so that the loopback one is enough.
+bool share_interfaces(const std::vector<RankCard>& cards);
 
 /// The names of the hosts, each once: "node1, node2".
 std::string hosts_text(const std::vector<RankCard>& cards);

@@ -62,6 +62,7 @@ bool WireDirectory::fetch(int rank) const {
     over_ = entered_;
   }
   Known& known = known_[static_cast<std::size_t>(rank)];
+  if (known.fetched < over_) before_asking_(rank);
   for (; known.fetched < over_; ++known.fetched) {
     std::string text;
     if (!fetch_text(rank, known.fetched, &text) || !values_of(text, &known.values)) return false;

@@ -40,6 +40,8 @@ class WireDirectory final : public Directory {
   void set_places(std::uint64_t job_id, std::uint64_t machine, std::vector<int> node_of_rank);
   /// What is known of ranks that end; -1: none has.
   void set_ended(std::function<int()> first_ended) { first_ended_ = std::move(first_ended); }
+  /// Called before the wire is asked for what a rank has put; ends the job where it answers no more.
+  void set_before_asking(std::function<void(int rank)> look) { before_asking_ = std::move(look); }
   /// From now on everything goes through `table`. What was put before is not found there.
   void use(std::unique_ptr<ValueTable> table) { table_ = std::move(table); }
 
@@ -56,6 +58,7 @@ class WireDirectory final : public Directory {
   int nodes_ = 1;
   std::vector<int> node_of_rank_;
   std::function<int()> first_ended_ = [] { return -1; };
+  std::function<void(int rank)> before_asking_ = [](int) {};
   std::unique_ptr<ValueTable> table_;
   Values pending_;  // put since the last fence
   int entered_ = 0;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <sstream>
 
@@ -38,20 +39,12 @@ sa_family_t family_of(const std::string& name) {
 
 /// "10.0.0.1:4242".
 std::string address_text(const std::string& name) {
-  char text[INET6_ADDRSTRLEN] = "?";
-  if (family_of(name) == AF_INET) {
-    sockaddr_in address;
-    std::memcpy(&address, name.data(), sizeof address);
-    inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
-    return std::string(text) + ":" + std::to_string(ntohs(address.sin_port));
-  }
-  if (family_of(name) == AF_INET6) {
-    sockaddr_in6 address;
-    std::memcpy(&address, name.data(), sizeof address);
-    inet_ntop(AF_INET6, &address.sin6_addr, text, sizeof text);
-    return "[" + std::string(text) + "]:" + std::to_string(ntohs(address.sin6_port));
-  }
-  return "of " + std::to_string(name.size()) + " bytes";
+  const std::string address = internet_address(name);
+  if (address.empty()) return "of " + std::to_string(name.size()) + " bytes";
+  sockaddr_in any;  // the port lies at the same place in both
+  std::memcpy(&any, name.data(), sizeof any);
+  return (family_of(name) == AF_INET6 ? "[" + address + "]" : address) + ":" +
+         std::to_string(ntohs(any.sin_port));
 }
 
 }  // namespace
@@ -100,6 +93,15 @@ std::string why_not(int rank, const Card& own, int peer, const Card& other) {
 
 bool is_internet_address(const std::string& name) {
   return family_of(name) != AF_UNSPEC;
+}
+
+std::string internet_address(const std::string& name) {
+  char text[INET6_ADDRSTRLEN] = "";
+  const sa_family_t family = family_of(name);
+  const std::size_t at =
+      family == AF_INET6 ? offsetof(sockaddr_in6, sin6_addr) : offsetof(sockaddr_in, sin_addr);
+  if (family != AF_UNSPEC) inet_ntop(family, name.data() + at, text, sizeof text);
+  return text;
 }
 
 void Probe::begin(const std::string& own, const std::string& other) {

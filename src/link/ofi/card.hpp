@@ -61,4 +61,7 @@ class Probe {
 /// Whether the bytes are an address of the internet, which Probe can try.
 bool is_internet_address(const std::string& name);
 
+/// "10.0.0.1", or empty where they are none.
+std::string internet_address(const std::string& name);
+
 }  // namespace tasuki::ofi

@@ -74,6 +74,7 @@ RankCard card(std::uint64_t machine, std::uint64_t pid_namespace, std::uint32_t 
 
 TEST(RankCards, ComeBack) {
   RankCard sent = card(~0ull, 4026531836, 1000);
+  sent.network_namespace = 4026531840;
   sent.start_ticks = 123456789;
   sent.memory_fd = 7;
   sent.memory_id = ~1ull;
@@ -84,8 +85,9 @@ TEST(RankCards, ComeBack) {
   ASSERT_TRUE(decode(encode(sent), &got));
   EXPECT_EQ(encode(got), encode(sent));
   EXPECT_EQ(got.processors, sent.processors);
-  for (const char* text : {"", "1 2 3", "1 1 1 0 1 1 1 1 1 - x", "1 1 1 1 1 1 1 1 1 5-3 x",
-                           "1 1 1 1 1 1 1 1 1 a x", "1 1 1 1 1 1 1 1 1 0-99999999 x"}) {
+  EXPECT_EQ(got.network_namespace, sent.network_namespace);
+  for (const char* text : {"", "1 2 3", "1 1 1 1 0 1 1 1 1 1 - x", "1 1 1 1 1 1 1 1 1 1 5-3 x",
+                           "1 1 1 1 1 1 1 1 1 1 a x", "1 1 1 1 1 1 1 1 1 1 0-99999999 x"}) {
     RankCard bad;
     EXPECT_FALSE(decode(text, &bad)) << text;
   }
@@ -110,6 +112,15 @@ TEST(RankCards, NodesAreThoseWhoShareMemory) {
   // Rank 2 could not map rank 0's memory.
   EXPECT_EQ(nodes_of(hosts, {true, true, false, true, true, true}), (std::vector<int>{0, 1, 2, 3, 1, 4}));
   EXPECT_EQ(hosts_text(cards), "node1, node2");
+}
+
+TEST(RankCards, InterfacesAreSharedByAllRanksOfOneNetworkNamespace) {
+  std::vector<RankCard> cards{card(1, 1, 1), card(1, 2, 1)};
+  EXPECT_TRUE(share_interfaces(cards));
+  cards[1].network_namespace = 5;
+  EXPECT_FALSE(share_interfaces(cards));
+  cards[1] = card(2, 1, 1);
+  EXPECT_FALSE(share_interfaces(cards));
 }
 
 TEST(RankCards, ProcessorsAreThoseOfAllWithinTheLeastQuota) {
