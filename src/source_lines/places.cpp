@@ -54,9 +54,18 @@ std::string readable(const char* symbol) {
   return name;
 }
 
-std::string function_at(Dwfl_Module* module, Dwarf_Addr address) {
-  Dwarf_Addr bias = 0;
-  Dwarf_Die* const unit = dwfl_module_addrdie(module, address, &bias);
+/// The compilation unit of an address. LLVM's compilers write no table of addresses (.debug_aranges), so
+/// where there is none in it each unit is asked.
+Dwarf_Die* unit_at(Dwfl_Module* module, Dwarf_Addr address, Dwarf_Addr* bias) {
+  Dwarf_Die* unit = dwfl_module_addrdie(module, address, bias);
+  if (unit != nullptr) return unit;
+  while ((unit = dwfl_module_nextcu(module, unit, bias)) != nullptr) {
+    if (dwarf_haspc(unit, address - *bias) == 1) return unit;
+  }
+  return nullptr;
+}
+
+std::string function_at(Dwfl_Module* module, Dwarf_Die* unit, Dwarf_Addr bias, Dwarf_Addr address) {
   Dwarf_Die* scopes = nullptr;
   const int count = unit != nullptr ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
   std::string name;
@@ -99,12 +108,15 @@ Place Places::find(const std::string& path, std::uint64_t offset, std::uint64_t 
   if (file.module == nullptr || file.inode != inode || !address_of(file.module, offset, &address)) {
     return place;
   }
-  place.function = function_at(file.module, address);
-  Dwfl_Line* const line = dwfl_module_getsrc(file.module, address);
-  const char* const source =
-      line != nullptr ? dwfl_lineinfo(line, nullptr, &place.line, nullptr, nullptr, nullptr) : nullptr;
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* const unit = unit_at(file.module, address, &bias);
+  place.function = function_at(file.module, unit, bias, address);
+  Dwarf_Line* const line = unit != nullptr ? dwarf_getsrc_die(unit, address - bias) : nullptr;
+  const char* const source = line != nullptr ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
   if (source == nullptr) return place;
-  const char* const directory = dwfl_line_comp_dir(line);
+  dwarf_lineno(line, &place.line);
+  Dwarf_Attribute attribute;
+  const char* const directory = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
   place.source = source[0] == '/' || directory == nullptr ? source : std::string(directory) + "/" + source;
   return place;
 }
