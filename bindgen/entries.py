@@ -77,7 +77,7 @@ HEAD = """\
 ALIAS = 'extern "C" decltype(P{name}) {name} __attribute__((weak, alias("P{name}")));\n'
 
 
-SITE = "__builtin_return_address(0)"
+SITE = "call_site(__builtin_return_address(0))"
 
 
 @dataclass

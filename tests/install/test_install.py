@@ -119,12 +119,13 @@ def test_tree_is_complete():
 @pytest.mark.parametrize(
     ("library", "functions", "others"),
     [
-        ("libmpi_abi.so.1", 690, set()),
+        ("libmpi_abi.so.1", 690, {"tasuki_fortran_site"}),
         (
             "libmpi.so.12",
             700,
             {
                 "MPIR_Dup_fn",
+                "tasuki_fortran_site",
                 "MPI_F08_STATUSES_IGNORE",
                 "MPI_F08_STATUS_IGNORE",
                 "MPI_F_STATUSES_IGNORE",

@@ -71,7 +71,7 @@ bool is_logical_size(int bytes) {
 using namespace tasuki;
 
 extern "C" int PMPI_Init(int*, char***) {
-  return start(Function::kInit, __builtin_return_address(0), ThreadLevel::kSingle);
+  return start(Function::kInit, call_site(__builtin_return_address(0)), ThreadLevel::kSingle);
 }
 
 extern "C" int PMPI_Init_thread(int*, char***, int required, int* provided) {
@@ -85,7 +85,7 @@ extern "C" int PMPI_Init_thread(int*, char***, int required, int* provided) {
     die(text);
   }
   const int code =
-      start(Function::kInit_thread, __builtin_return_address(0), static_cast<ThreadLevel>(level));
+      start(Function::kInit_thread, call_site(__builtin_return_address(0)), static_cast<ThreadLevel>(level));
   if (provided != nullptr) {
     *provided = abi::thread_level_from_core(static_cast<int>(binding.process->thread_level));
   }
@@ -94,7 +94,7 @@ extern "C" int PMPI_Init_thread(int*, char***, int required, int* provided) {
 
 extern "C" int PMPI_Finalize(void) {
   std::unique_lock guard(lifetime_mutex());
-  const void* const site = __builtin_return_address(0);
+  const void* const site = call_site(__builtin_return_address(0));
   int result = MPI_SUCCESS;
   {
     Call call(Function::kFinalize, site);
@@ -136,14 +136,14 @@ extern "C" int PMPI_Finalized(int* flag) {
 }
 
 extern "C" int PMPI_Query_thread(int* provided) {
-  Call call(Function::kQuery_thread, __builtin_return_address(0));
+  Call call(Function::kQuery_thread, call_site(__builtin_return_address(0)));
   if (!call.pointer(provided, "provided")) return call.fail();
   *provided = abi::thread_level_from_core(static_cast<int>(call.process.thread_level));
   return MPI_SUCCESS;
 }
 
 extern "C" int PMPI_Is_thread_main(int* flag) {
-  Call call(Function::kIs_thread_main, __builtin_return_address(0));
+  Call call(Function::kIs_thread_main, call_site(__builtin_return_address(0)));
   if (!call.pointer(flag, "flag")) return call.fail();
   *flag = pthread_equal(pthread_self(), binding.main_thread) != 0;
   return MPI_SUCCESS;
@@ -154,7 +154,7 @@ extern "C" int PMPI_Abort(MPI_Comm comm, int errorcode) {
     std::fprintf(stderr, "tasuki: MPI_Abort with code %d\n", errorcode);
     _exit((errorcode & 0xff) != 0 ? errorcode & 0xff : 1);
   }
-  Call call(Function::kAbort, __builtin_return_address(0));
+  Call call(Function::kAbort, call_site(__builtin_return_address(0)));
   const Comm* which = call.lookup_or_null<Comm>(comm);
   std::string text = "MPI_Abort with code " + std::to_string(errorcode);
   if (which != nullptr && which != call.process.objects->world && !which->name.empty()) {
@@ -180,7 +180,7 @@ extern "C" double PMPI_Wtick(void) {
 }
 
 extern "C" int PMPI_Get_version(int* version, int* subversion) {
-  if (const int code = null_argument(Function::kGet_version, __builtin_return_address(0),
+  if (const int code = null_argument(Function::kGet_version, call_site(__builtin_return_address(0)),
                                      {{version, "version"}, {subversion, "subversion"}}))
     return code;
   *version = MPI_VERSION;
@@ -189,7 +189,7 @@ extern "C" int PMPI_Get_version(int* version, int* subversion) {
 }
 
 extern "C" int PMPI_Get_library_version(char* version, int* resultlen) {
-  if (const int code = null_argument(Function::kGet_library_version, __builtin_return_address(0),
+  if (const int code = null_argument(Function::kGet_library_version, call_site(__builtin_return_address(0)),
                                      {{version, "version"}, {resultlen, "resultlen"}}))
     return code;
   const std::string text = std::string(kLibraryVersion) + ", " + abi::kName;
@@ -198,7 +198,7 @@ extern "C" int PMPI_Get_library_version(char* version, int* resultlen) {
 }
 
 extern "C" int PMPI_Get_processor_name(char* name, int* resultlen) {
-  Call call(Function::kGet_processor_name, __builtin_return_address(0));
+  Call call(Function::kGet_processor_name, call_site(__builtin_return_address(0)));
   if (!call.pointer(name, "name") || !call.pointer(resultlen, "resultlen")) return call.fail();
   char host[256] = {};
   if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "localhost");
@@ -211,7 +211,7 @@ extern "C" int PMPI_Get_processor_name(char* name, int* resultlen) {
 }
 
 extern "C" int PMPI_Abi_get_version(int* abi_major, int* abi_minor) {
-  if (const int code = null_argument(Function::kAbi_get_version, __builtin_return_address(0),
+  if (const int code = null_argument(Function::kAbi_get_version, call_site(__builtin_return_address(0)),
                                      {{abi_major, "abi_major"}, {abi_minor, "abi_minor"}}))
     return code;
   *abi_major = abi::kAbiMajor;
@@ -220,7 +220,7 @@ extern "C" int PMPI_Abi_get_version(int* abi_major, int* abi_minor) {
 }
 
 extern "C" int PMPI_Abi_get_info(MPI_Info* info) {
-  Call call(Function::kAbi_get_info, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kAbi_get_info, call_site(__builtin_return_address(0)), AnyTime{});
   if (!call.pointer(info, "info")) return call.fail();
   Info* core_info = nullptr;
   Code code = api::info_create(call.process, &core_info);
@@ -235,7 +235,7 @@ extern "C" int PMPI_Abi_get_info(MPI_Info* info) {
 }
 
 extern "C" int PMPI_Abi_get_fortran_info(MPI_Info* info) {
-  Call call(Function::kAbi_get_fortran_info, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kAbi_get_fortran_info, call_site(__builtin_return_address(0)), AnyTime{});
   if (!call.pointer(info, "info")) return call.fail();
   Info* copy = nullptr;
   const Code code = fortran_side.info != nullptr ? api::info_dup(call.process, fortran_side.info, &copy) : 0;
@@ -244,7 +244,7 @@ extern "C" int PMPI_Abi_get_fortran_info(MPI_Info* info) {
 }
 
 extern "C" int PMPI_Abi_set_fortran_info(MPI_Info info) {
-  Call call(Function::kAbi_set_fortran_info, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kAbi_set_fortran_info, call_site(__builtin_return_address(0)), AnyTime{});
   Info* core_info = nullptr;
   if (!call.handle<Info>(info, "info", &core_info)) return call.fail();
   if (fortran_side.info != nullptr) {
@@ -257,7 +257,7 @@ extern "C" int PMPI_Abi_set_fortran_info(MPI_Info info) {
 extern "C" int PMPI_Abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical_false,
                                              int* is_set) {
   if (const int code = null_argument(
-          Function::kAbi_get_fortran_booleans, __builtin_return_address(0),
+          Function::kAbi_get_fortran_booleans, call_site(__builtin_return_address(0)),
           {{logical_true, "logical_true"}, {logical_false, "logical_false"}, {is_set, "is_set"}}))
     return code;
   *is_set = fortran_side.has_booleans && fortran_side.logical_bytes == logical_size;
@@ -269,7 +269,7 @@ extern "C" int PMPI_Abi_get_fortran_booleans(int logical_size, void* logical_tru
 }
 
 extern "C" int PMPI_Abi_set_fortran_booleans(int logical_size, void* logical_true, void* logical_false) {
-  Call call(Function::kAbi_set_fortran_booleans, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kAbi_set_fortran_booleans, call_site(__builtin_return_address(0)), AnyTime{});
   if (!call.pointer(logical_true, "logical_true") || !call.pointer(logical_false, "logical_false"))
     return call.fail();
   if (!is_logical_size(logical_size)) {
@@ -288,7 +288,7 @@ extern "C" int PMPI_Abi_set_fortran_booleans(int logical_size, void* logical_tru
 }
 
 extern "C" int PMPI_Get_address(const void* location, MPI_Aint* address) {
-  Call call(Function::kGet_address, __builtin_return_address(0));
+  Call call(Function::kGet_address, call_site(__builtin_return_address(0)));
   if (!call.pointer(address, "address")) return call.fail();
   *address = reinterpret_cast<MPI_Aint>(location);
   return MPI_SUCCESS;

@@ -45,7 +45,7 @@ int begin_session(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session
 extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
   std::unique_lock guard(lifetime_mutex());
   ThreadLevel level = ThreadLevel::kSingle;
-  const void* const site = __builtin_return_address(0);
+  const void* const site = call_site(__builtin_return_address(0));
   if (const int code = begin_session(info, errhandler, session, site, &level, &guard); code != MPI_SUCCESS)
     return code;
   Call call(Function::kSession_init, site);
@@ -60,7 +60,7 @@ extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_S
 extern "C" int PMPI_Session_finalize(MPI_Session* session) {
   std::unique_lock guard(lifetime_mutex());
   {
-    Call call(Function::kSession_finalize, __builtin_return_address(0));
+    Call call(Function::kSession_finalize, call_site(__builtin_return_address(0)));
     Session* core_session = nullptr;
     if (!call.pointer(session, "session") || !call.handle<Session>(*session, "session", &core_session)) {
       guard.unlock();

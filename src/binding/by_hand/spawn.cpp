@@ -29,7 +29,7 @@ using namespace tasuki;
 
 extern "C" int PMPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root,
                                MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
-  Call call(Function::kComm_spawn, __builtin_return_address(0));
+  Call call(Function::kComm_spawn, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Comm* core_intercomm = nullptr;
   Info* core_info = nullptr;
@@ -53,7 +53,7 @@ extern "C" int PMPI_Comm_spawn_multiple(int count, char* array_of_commands[], ch
                                         const int array_of_maxprocs[], const MPI_Info array_of_info[],
                                         int root, MPI_Comm comm, MPI_Comm* intercomm,
                                         int array_of_errcodes[]) {
-  Call call(Function::kComm_spawn_multiple, __builtin_return_address(0));
+  Call call(Function::kComm_spawn_multiple, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Comm* core_intercomm = nullptr;
   Call::Roles roles;

@@ -28,7 +28,7 @@ static_assert(sizeof(MPI_F08_status) == sizeof(MPI_Status));
 using namespace tasuki;
 
 extern "C" int PMPI_Status_get_source(const MPI_Status* status, int* source) {
-  if (const int code = null_argument(Function::kStatus_get_source, __builtin_return_address(0),
+  if (const int code = null_argument(Function::kStatus_get_source, call_site(__builtin_return_address(0)),
                                      {{significant(status), "status"}, {source, "source"}}))
     return code;
   *source = status->MPI_SOURCE;
@@ -36,7 +36,7 @@ extern "C" int PMPI_Status_get_source(const MPI_Status* status, int* source) {
 }
 
 extern "C" int PMPI_Status_get_tag(const MPI_Status* status, int* tag) {
-  if (const int code = null_argument(Function::kStatus_get_tag, __builtin_return_address(0),
+  if (const int code = null_argument(Function::kStatus_get_tag, call_site(__builtin_return_address(0)),
                                      {{significant(status), "status"}, {tag, "tag"}}))
     return code;
   *tag = status->MPI_TAG;
@@ -44,7 +44,7 @@ extern "C" int PMPI_Status_get_tag(const MPI_Status* status, int* tag) {
 }
 
 extern "C" int PMPI_Status_get_error(const MPI_Status* status, int* err) {
-  if (const int code = null_argument(Function::kStatus_get_error, __builtin_return_address(0),
+  if (const int code = null_argument(Function::kStatus_get_error, call_site(__builtin_return_address(0)),
                                      {{significant(status), "status"}, {err, "err"}}))
     return code;
   *err = status->MPI_ERROR;
@@ -52,7 +52,7 @@ extern "C" int PMPI_Status_get_error(const MPI_Status* status, int* err) {
 }
 
 extern "C" int PMPI_Status_set_source(MPI_Status* status, int source) {
-  if (const int code = null_argument(Function::kStatus_set_source, __builtin_return_address(0),
+  if (const int code = null_argument(Function::kStatus_set_source, call_site(__builtin_return_address(0)),
                                      {{significant(status), "status"}}))
     return code;
   status->MPI_SOURCE = source;
@@ -60,7 +60,7 @@ extern "C" int PMPI_Status_set_source(MPI_Status* status, int source) {
 }
 
 extern "C" int PMPI_Status_set_tag(MPI_Status* status, int tag) {
-  if (const int code = null_argument(Function::kStatus_set_tag, __builtin_return_address(0),
+  if (const int code = null_argument(Function::kStatus_set_tag, call_site(__builtin_return_address(0)),
                                      {{significant(status), "status"}}))
     return code;
   status->MPI_TAG = tag;
@@ -68,7 +68,7 @@ extern "C" int PMPI_Status_set_tag(MPI_Status* status, int tag) {
 }
 
 extern "C" int PMPI_Status_set_error(MPI_Status* status, int err) {
-  if (const int code = null_argument(Function::kStatus_set_error, __builtin_return_address(0),
+  if (const int code = null_argument(Function::kStatus_set_error, call_site(__builtin_return_address(0)),
                                      {{significant(status), "status"}}))
     return code;
   status->MPI_ERROR = err;
@@ -76,7 +76,7 @@ extern "C" int PMPI_Status_set_error(MPI_Status* status, int err) {
 }
 
 extern "C" int PMPI_Status_set_cancelled(MPI_Status* status, int flag) {
-  if (const int code = null_argument(Function::kStatus_set_cancelled, __builtin_return_address(0),
+  if (const int code = null_argument(Function::kStatus_set_cancelled, call_site(__builtin_return_address(0)),
                                      {{significant(status), "status"}}))
     return code;
   Status core = abi::read_status(*status);
@@ -86,7 +86,7 @@ extern "C" int PMPI_Status_set_cancelled(MPI_Status* status, int flag) {
 }
 
 extern "C" int PMPI_Test_cancelled(const MPI_Status* status, int* flag) {
-  if (const int code = null_argument(Function::kTest_cancelled, __builtin_return_address(0),
+  if (const int code = null_argument(Function::kTest_cancelled, call_site(__builtin_return_address(0)),
                                      {{significant(status), "status"}, {flag, "flag"}}))
     return code;
   *flag = abi::read_status(*status).cancelled;
@@ -94,33 +94,33 @@ extern "C" int PMPI_Test_cancelled(const MPI_Status* status, int* flag) {
 }
 
 extern "C" int PMPI_Status_c2f(const MPI_Status* c_status, MPI_Fint* f_status) {
-  return copy_status(Function::kStatus_c2f, __builtin_return_address(0), c_status, "c_status", f_status,
-                     "f_status");
+  return copy_status(Function::kStatus_c2f, call_site(__builtin_return_address(0)), c_status, "c_status",
+                     f_status, "f_status");
 }
 
 extern "C" int PMPI_Status_f2c(const MPI_Fint* f_status, MPI_Status* c_status) {
-  return copy_status(Function::kStatus_f2c, __builtin_return_address(0), f_status, "f_status", c_status,
-                     "c_status");
+  return copy_status(Function::kStatus_f2c, call_site(__builtin_return_address(0)), f_status, "f_status",
+                     c_status, "c_status");
 }
 
 extern "C" int PMPI_Status_c2f08(const MPI_Status* c_status, MPI_F08_status* f08_status) {
-  return copy_status(Function::kStatus_c2f08, __builtin_return_address(0), c_status, "c_status", f08_status,
-                     "f08_status");
+  return copy_status(Function::kStatus_c2f08, call_site(__builtin_return_address(0)), c_status, "c_status",
+                     f08_status, "f08_status");
 }
 
 extern "C" int PMPI_Status_f082c(const MPI_F08_status* f08_status, MPI_Status* c_status) {
-  return copy_status(Function::kStatus_f082c, __builtin_return_address(0), f08_status, "f08_status", c_status,
-                     "c_status");
+  return copy_status(Function::kStatus_f082c, call_site(__builtin_return_address(0)), f08_status,
+                     "f08_status", c_status, "c_status");
 }
 
 extern "C" int PMPI_Status_f2f08(const MPI_Fint* f_status, MPI_F08_status* f08_status) {
-  return copy_status(Function::kStatus_f2f08, __builtin_return_address(0), f_status, "f_status", f08_status,
-                     "f08_status");
+  return copy_status(Function::kStatus_f2f08, call_site(__builtin_return_address(0)), f_status, "f_status",
+                     f08_status, "f08_status");
 }
 
 extern "C" int PMPI_Status_f082f(const MPI_F08_status* f08_status, MPI_Fint* f_status) {
-  return copy_status(Function::kStatus_f082f, __builtin_return_address(0), f08_status, "f08_status", f_status,
-                     "f_status");
+  return copy_status(Function::kStatus_f082f, call_site(__builtin_return_address(0)), f08_status,
+                     "f08_status", f_status, "f_status");
 }
 
 // The names that a tool may interpose (MPI 15.2).

@@ -18,6 +18,8 @@
 #include "object/topology.hpp"
 #include "progress/progress.hpp"
 
+constinit thread_local const void* tasuki_fortran_site = nullptr;
+
 namespace tasuki {
 
 constinit Binding binding;

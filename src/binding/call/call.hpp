@@ -28,6 +28,7 @@
 #include "base/calls/function.hpp"
 #include "base/process.hpp"
 #include "binding/abi/abi.hpp"
+#include "binding/call/call_site.hpp"
 #include "binding/call/callbacks.hpp"
 #include "binding/handles/handle_kinds.hpp"
 #include "binding/handles/handle_origins.hpp"

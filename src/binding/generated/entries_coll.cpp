@@ -27,11 +27,11 @@ using namespace tasuki;
   return call.end(api::allgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
 extern "C" int PMPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return checked_allgather(Function::kAllgather, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  return checked_allgather(Function::kAllgather, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 extern "C" decltype(PMPI_Allgather) MPI_Allgather __attribute__((weak, alias("PMPI_Allgather")));
 extern "C" int PMPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return checked_allgather(Function::kAllgather_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  return checked_allgather(Function::kAllgather_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 extern "C" decltype(PMPI_Allgather_c) MPI_Allgather_c __attribute__((weak, alias("PMPI_Allgather_c")));
 
@@ -61,11 +61,11 @@ extern "C" decltype(PMPI_Allgather_c) MPI_Allgather_c __attribute__((weak, alias
   return call.end(code);
 }
 extern "C" int PMPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_allgather_init(Function::kAllgather_init, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+  return checked_allgather_init(Function::kAllgather_init, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Allgather_init) MPI_Allgather_init __attribute__((weak, alias("PMPI_Allgather_init")));
 extern "C" int PMPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_allgather_init(Function::kAllgather_init_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+  return checked_allgather_init(Function::kAllgather_init_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Allgather_init_c) MPI_Allgather_init_c __attribute__((weak, alias("PMPI_Allgather_init_c")));
 
@@ -86,11 +86,11 @@ extern "C" decltype(PMPI_Allgather_init_c) MPI_Allgather_init_c __attribute__((w
   return call.end(api::allgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm));
 }
 extern "C" int PMPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  return checked_allgatherv(Function::kAllgatherv, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  return checked_allgatherv(Function::kAllgatherv, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
 }
 extern "C" decltype(PMPI_Allgatherv) MPI_Allgatherv __attribute__((weak, alias("PMPI_Allgatherv")));
 extern "C" int PMPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  return checked_allgatherv(Function::kAllgatherv_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  return checked_allgatherv(Function::kAllgatherv_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
 }
 extern "C" decltype(PMPI_Allgatherv_c) MPI_Allgatherv_c __attribute__((weak, alias("PMPI_Allgatherv_c")));
 
@@ -120,11 +120,11 @@ extern "C" decltype(PMPI_Allgatherv_c) MPI_Allgatherv_c __attribute__((weak, ali
   return call.end(code);
 }
 extern "C" int PMPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_allgatherv_init(Function::kAllgatherv_init, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+  return checked_allgatherv_init(Function::kAllgatherv_init, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Allgatherv_init) MPI_Allgatherv_init __attribute__((weak, alias("PMPI_Allgatherv_init")));
 extern "C" int PMPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_allgatherv_init(Function::kAllgatherv_init_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+  return checked_allgatherv_init(Function::kAllgatherv_init_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Allgatherv_init_c) MPI_Allgatherv_init_c __attribute__((weak, alias("PMPI_Allgatherv_init_c")));
 
@@ -147,11 +147,11 @@ extern "C" decltype(PMPI_Allgatherv_init_c) MPI_Allgatherv_init_c __attribute__(
   return call.end(api::allreduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm));
 }
 extern "C" int PMPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return checked_allreduce(Function::kAllreduce, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm);
+  return checked_allreduce(Function::kAllreduce, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, comm);
 }
 extern "C" decltype(PMPI_Allreduce) MPI_Allreduce __attribute__((weak, alias("PMPI_Allreduce")));
 extern "C" int PMPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return checked_allreduce(Function::kAllreduce_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm);
+  return checked_allreduce(Function::kAllreduce_c, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, comm);
 }
 extern "C" decltype(PMPI_Allreduce_c) MPI_Allreduce_c __attribute__((weak, alias("PMPI_Allreduce_c")));
 
@@ -183,11 +183,11 @@ extern "C" decltype(PMPI_Allreduce_c) MPI_Allreduce_c __attribute__((weak, alias
   return call.end(code);
 }
 extern "C" int PMPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_allreduce_init(Function::kAllreduce_init, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, info, request);
+  return checked_allreduce_init(Function::kAllreduce_init, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 extern "C" decltype(PMPI_Allreduce_init) MPI_Allreduce_init __attribute__((weak, alias("PMPI_Allreduce_init")));
 extern "C" int PMPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_allreduce_init(Function::kAllreduce_init_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, info, request);
+  return checked_allreduce_init(Function::kAllreduce_init_c, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 extern "C" decltype(PMPI_Allreduce_init_c) MPI_Allreduce_init_c __attribute__((weak, alias("PMPI_Allreduce_init_c")));
 
@@ -208,11 +208,11 @@ extern "C" decltype(PMPI_Allreduce_init_c) MPI_Allreduce_init_c __attribute__((w
   return call.end(api::alltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
 extern "C" int PMPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return checked_alltoall(Function::kAlltoall, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  return checked_alltoall(Function::kAlltoall, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 extern "C" decltype(PMPI_Alltoall) MPI_Alltoall __attribute__((weak, alias("PMPI_Alltoall")));
 extern "C" int PMPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return checked_alltoall(Function::kAlltoall_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  return checked_alltoall(Function::kAlltoall_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 extern "C" decltype(PMPI_Alltoall_c) MPI_Alltoall_c __attribute__((weak, alias("PMPI_Alltoall_c")));
 
@@ -242,11 +242,11 @@ extern "C" decltype(PMPI_Alltoall_c) MPI_Alltoall_c __attribute__((weak, alias("
   return call.end(code);
 }
 extern "C" int PMPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_alltoall_init(Function::kAlltoall_init, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+  return checked_alltoall_init(Function::kAlltoall_init, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Alltoall_init) MPI_Alltoall_init __attribute__((weak, alias("PMPI_Alltoall_init")));
 extern "C" int PMPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_alltoall_init(Function::kAlltoall_init_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+  return checked_alltoall_init(Function::kAlltoall_init_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Alltoall_init_c) MPI_Alltoall_init_c __attribute__((weak, alias("PMPI_Alltoall_init_c")));
 
@@ -266,11 +266,11 @@ extern "C" decltype(PMPI_Alltoall_init_c) MPI_Alltoall_init_c __attribute__((wea
   return call.end(api::alltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm));
 }
 extern "C" int PMPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  return checked_alltoallv(Function::kAlltoallv, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  return checked_alltoallv(Function::kAlltoallv, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
 }
 extern "C" decltype(PMPI_Alltoallv) MPI_Alltoallv __attribute__((weak, alias("PMPI_Alltoallv")));
 extern "C" int PMPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  return checked_alltoallv(Function::kAlltoallv_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  return checked_alltoallv(Function::kAlltoallv_c, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
 }
 extern "C" decltype(PMPI_Alltoallv_c) MPI_Alltoallv_c __attribute__((weak, alias("PMPI_Alltoallv_c")));
 
@@ -299,11 +299,11 @@ extern "C" decltype(PMPI_Alltoallv_c) MPI_Alltoallv_c __attribute__((weak, alias
   return call.end(code);
 }
 extern "C" int PMPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_alltoallv_init(Function::kAlltoallv_init, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+  return checked_alltoallv_init(Function::kAlltoallv_init, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Alltoallv_init) MPI_Alltoallv_init __attribute__((weak, alias("PMPI_Alltoallv_init")));
 extern "C" int PMPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_alltoallv_init(Function::kAlltoallv_init_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+  return checked_alltoallv_init(Function::kAlltoallv_init_c, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Alltoallv_init_c) MPI_Alltoallv_init_c __attribute__((weak, alias("PMPI_Alltoallv_init_c")));
 
@@ -326,11 +326,11 @@ extern "C" decltype(PMPI_Alltoallv_init_c) MPI_Alltoallv_init_c __attribute__((w
   return call.end(api::alltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm));
 }
 extern "C" int PMPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  return checked_alltoallw(Function::kAlltoallw, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  return checked_alltoallw(Function::kAlltoallw, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
 }
 extern "C" decltype(PMPI_Alltoallw) MPI_Alltoallw __attribute__((weak, alias("PMPI_Alltoallw")));
 extern "C" int PMPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  return checked_alltoallw(Function::kAlltoallw_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  return checked_alltoallw(Function::kAlltoallw_c, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
 }
 extern "C" decltype(PMPI_Alltoallw_c) MPI_Alltoallw_c __attribute__((weak, alias("PMPI_Alltoallw_c")));
 
@@ -364,16 +364,16 @@ extern "C" decltype(PMPI_Alltoallw_c) MPI_Alltoallw_c __attribute__((weak, alias
   return call.end(code);
 }
 extern "C" int PMPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_alltoallw_init(Function::kAlltoallw_init, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+  return checked_alltoallw_init(Function::kAlltoallw_init, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
 }
 extern "C" decltype(PMPI_Alltoallw_init) MPI_Alltoallw_init __attribute__((weak, alias("PMPI_Alltoallw_init")));
 extern "C" int PMPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_alltoallw_init(Function::kAlltoallw_init_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+  return checked_alltoallw_init(Function::kAlltoallw_init_c, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
 }
 extern "C" decltype(PMPI_Alltoallw_init_c) MPI_Alltoallw_init_c __attribute__((weak, alias("PMPI_Alltoallw_init_c")));
 
 extern "C" int PMPI_Barrier(MPI_Comm comm) {
-  Call call(Function::kBarrier, __builtin_return_address(0));
+  Call call(Function::kBarrier, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm)) {
     return call.fail();
@@ -385,7 +385,7 @@ extern "C" int PMPI_Barrier(MPI_Comm comm) {
 extern "C" decltype(PMPI_Barrier) MPI_Barrier __attribute__((weak, alias("PMPI_Barrier")));
 
 extern "C" int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kBarrier_init, __builtin_return_address(0));
+  Call call(Function::kBarrier_init, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   Request* core_request = nullptr;
@@ -423,11 +423,11 @@ extern "C" decltype(PMPI_Barrier_init) MPI_Barrier_init __attribute__((weak, ali
   return call.end(api::bcast(call.process, abi::buffer_to_core(buffer), count, core_datatype, roles.root, core_comm));
 }
 extern "C" int PMPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-  return checked_bcast(Function::kBcast, __builtin_return_address(0), buffer, count, datatype, root, comm);
+  return checked_bcast(Function::kBcast, call_site(__builtin_return_address(0)), buffer, count, datatype, root, comm);
 }
 extern "C" decltype(PMPI_Bcast) MPI_Bcast __attribute__((weak, alias("PMPI_Bcast")));
 extern "C" int PMPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-  return checked_bcast(Function::kBcast_c, __builtin_return_address(0), buffer, count, datatype, root, comm);
+  return checked_bcast(Function::kBcast_c, call_site(__builtin_return_address(0)), buffer, count, datatype, root, comm);
 }
 extern "C" decltype(PMPI_Bcast_c) MPI_Bcast_c __attribute__((weak, alias("PMPI_Bcast_c")));
 
@@ -458,11 +458,11 @@ extern "C" decltype(PMPI_Bcast_c) MPI_Bcast_c __attribute__((weak, alias("PMPI_B
   return call.end(code);
 }
 extern "C" int PMPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_bcast_init(Function::kBcast_init, __builtin_return_address(0), buffer, count, datatype, root, comm, info, request);
+  return checked_bcast_init(Function::kBcast_init, call_site(__builtin_return_address(0)), buffer, count, datatype, root, comm, info, request);
 }
 extern "C" decltype(PMPI_Bcast_init) MPI_Bcast_init __attribute__((weak, alias("PMPI_Bcast_init")));
 extern "C" int PMPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_bcast_init(Function::kBcast_init_c, __builtin_return_address(0), buffer, count, datatype, root, comm, info, request);
+  return checked_bcast_init(Function::kBcast_init_c, call_site(__builtin_return_address(0)), buffer, count, datatype, root, comm, info, request);
 }
 extern "C" decltype(PMPI_Bcast_init_c) MPI_Bcast_init_c __attribute__((weak, alias("PMPI_Bcast_init_c")));
 
@@ -485,11 +485,11 @@ extern "C" decltype(PMPI_Bcast_init_c) MPI_Bcast_init_c __attribute__((weak, ali
   return call.end(api::exscan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm));
 }
 extern "C" int PMPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return checked_exscan(Function::kExscan, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm);
+  return checked_exscan(Function::kExscan, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, comm);
 }
 extern "C" decltype(PMPI_Exscan) MPI_Exscan __attribute__((weak, alias("PMPI_Exscan")));
 extern "C" int PMPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return checked_exscan(Function::kExscan_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm);
+  return checked_exscan(Function::kExscan_c, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, comm);
 }
 extern "C" decltype(PMPI_Exscan_c) MPI_Exscan_c __attribute__((weak, alias("PMPI_Exscan_c")));
 
@@ -521,11 +521,11 @@ extern "C" decltype(PMPI_Exscan_c) MPI_Exscan_c __attribute__((weak, alias("PMPI
   return call.end(code);
 }
 extern "C" int PMPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_exscan_init(Function::kExscan_init, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, info, request);
+  return checked_exscan_init(Function::kExscan_init, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 extern "C" decltype(PMPI_Exscan_init) MPI_Exscan_init __attribute__((weak, alias("PMPI_Exscan_init")));
 extern "C" int PMPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_exscan_init(Function::kExscan_init_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, info, request);
+  return checked_exscan_init(Function::kExscan_init_c, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 extern "C" decltype(PMPI_Exscan_init_c) MPI_Exscan_init_c __attribute__((weak, alias("PMPI_Exscan_init_c")));
 
@@ -549,11 +549,11 @@ extern "C" decltype(PMPI_Exscan_init_c) MPI_Exscan_init_c __attribute__((weak, a
   return call.end(api::gather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm));
 }
 extern "C" int PMPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return checked_gather(Function::kGather, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  return checked_gather(Function::kGather, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
 extern "C" decltype(PMPI_Gather) MPI_Gather __attribute__((weak, alias("PMPI_Gather")));
 extern "C" int PMPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return checked_gather(Function::kGather_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  return checked_gather(Function::kGather_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
 extern "C" decltype(PMPI_Gather_c) MPI_Gather_c __attribute__((weak, alias("PMPI_Gather_c")));
 
@@ -586,11 +586,11 @@ extern "C" decltype(PMPI_Gather_c) MPI_Gather_c __attribute__((weak, alias("PMPI
   return call.end(code);
 }
 extern "C" int PMPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_gather_init(Function::kGather_init, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+  return checked_gather_init(Function::kGather_init, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
 extern "C" decltype(PMPI_Gather_init) MPI_Gather_init __attribute__((weak, alias("PMPI_Gather_init")));
 extern "C" int PMPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_gather_init(Function::kGather_init_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+  return checked_gather_init(Function::kGather_init_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
 extern "C" decltype(PMPI_Gather_init_c) MPI_Gather_init_c __attribute__((weak, alias("PMPI_Gather_init_c")));
 
@@ -614,11 +614,11 @@ extern "C" decltype(PMPI_Gather_init_c) MPI_Gather_init_c __attribute__((weak, a
   return call.end(api::gatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, roles.root, core_comm));
 }
 extern "C" int PMPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return checked_gatherv(Function::kGatherv, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
+  return checked_gatherv(Function::kGatherv, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
 }
 extern "C" decltype(PMPI_Gatherv) MPI_Gatherv __attribute__((weak, alias("PMPI_Gatherv")));
 extern "C" int PMPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return checked_gatherv(Function::kGatherv_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
+  return checked_gatherv(Function::kGatherv_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
 }
 extern "C" decltype(PMPI_Gatherv_c) MPI_Gatherv_c __attribute__((weak, alias("PMPI_Gatherv_c")));
 
@@ -651,11 +651,11 @@ extern "C" decltype(PMPI_Gatherv_c) MPI_Gatherv_c __attribute__((weak, alias("PM
   return call.end(code);
 }
 extern "C" int PMPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_gatherv_init(Function::kGatherv_init, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
+  return checked_gatherv_init(Function::kGatherv_init, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
 }
 extern "C" decltype(PMPI_Gatherv_init) MPI_Gatherv_init __attribute__((weak, alias("PMPI_Gatherv_init")));
 extern "C" int PMPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_gatherv_init(Function::kGatherv_init_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
+  return checked_gatherv_init(Function::kGatherv_init_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
 }
 extern "C" decltype(PMPI_Gatherv_init_c) MPI_Gatherv_init_c __attribute__((weak, alias("PMPI_Gatherv_init_c")));
 
@@ -683,11 +683,11 @@ extern "C" decltype(PMPI_Gatherv_init_c) MPI_Gatherv_init_c __attribute__((weak,
   return call.end(code);
 }
 extern "C" int PMPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return checked_iallgather(Function::kIallgather, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  return checked_iallgather(Function::kIallgather, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Iallgather) MPI_Iallgather __attribute__((weak, alias("PMPI_Iallgather")));
 extern "C" int PMPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return checked_iallgather(Function::kIallgather_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  return checked_iallgather(Function::kIallgather_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Iallgather_c) MPI_Iallgather_c __attribute__((weak, alias("PMPI_Iallgather_c")));
 
@@ -715,11 +715,11 @@ extern "C" decltype(PMPI_Iallgather_c) MPI_Iallgather_c __attribute__((weak, ali
   return call.end(code);
 }
 extern "C" int PMPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return checked_iallgatherv(Function::kIallgatherv, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
+  return checked_iallgatherv(Function::kIallgatherv, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Iallgatherv) MPI_Iallgatherv __attribute__((weak, alias("PMPI_Iallgatherv")));
 extern "C" int PMPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return checked_iallgatherv(Function::kIallgatherv_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
+  return checked_iallgatherv(Function::kIallgatherv_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Iallgatherv_c) MPI_Iallgatherv_c __attribute__((weak, alias("PMPI_Iallgatherv_c")));
 
@@ -749,11 +749,11 @@ extern "C" decltype(PMPI_Iallgatherv_c) MPI_Iallgatherv_c __attribute__((weak, a
   return call.end(code);
 }
 extern "C" int PMPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  return checked_iallreduce(Function::kIallreduce, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, request);
+  return checked_iallreduce(Function::kIallreduce, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 extern "C" decltype(PMPI_Iallreduce) MPI_Iallreduce __attribute__((weak, alias("PMPI_Iallreduce")));
 extern "C" int PMPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  return checked_iallreduce(Function::kIallreduce_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, request);
+  return checked_iallreduce(Function::kIallreduce_c, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 extern "C" decltype(PMPI_Iallreduce_c) MPI_Iallreduce_c __attribute__((weak, alias("PMPI_Iallreduce_c")));
 
@@ -781,11 +781,11 @@ extern "C" decltype(PMPI_Iallreduce_c) MPI_Iallreduce_c __attribute__((weak, ali
   return call.end(code);
 }
 extern "C" int PMPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return checked_ialltoall(Function::kIalltoall, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  return checked_ialltoall(Function::kIalltoall, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Ialltoall) MPI_Ialltoall __attribute__((weak, alias("PMPI_Ialltoall")));
 extern "C" int PMPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return checked_ialltoall(Function::kIalltoall_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  return checked_ialltoall(Function::kIalltoall_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Ialltoall_c) MPI_Ialltoall_c __attribute__((weak, alias("PMPI_Ialltoall_c")));
 
@@ -812,11 +812,11 @@ extern "C" decltype(PMPI_Ialltoall_c) MPI_Ialltoall_c __attribute__((weak, alias
   return call.end(code);
 }
 extern "C" int PMPI_Ialltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return checked_ialltoallv(Function::kIalltoallv, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+  return checked_ialltoallv(Function::kIalltoallv, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Ialltoallv) MPI_Ialltoallv __attribute__((weak, alias("PMPI_Ialltoallv")));
 extern "C" int PMPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return checked_ialltoallv(Function::kIalltoallv_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+  return checked_ialltoallv(Function::kIalltoallv_c, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Ialltoallv_c) MPI_Ialltoallv_c __attribute__((weak, alias("PMPI_Ialltoallv_c")));
 
@@ -848,16 +848,16 @@ extern "C" decltype(PMPI_Ialltoallv_c) MPI_Ialltoallv_c __attribute__((weak, ali
   return call.end(code);
 }
 extern "C" int PMPI_Ialltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  return checked_ialltoallw(Function::kIalltoallw, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+  return checked_ialltoallw(Function::kIalltoallw, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
 }
 extern "C" decltype(PMPI_Ialltoallw) MPI_Ialltoallw __attribute__((weak, alias("PMPI_Ialltoallw")));
 extern "C" int PMPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  return checked_ialltoallw(Function::kIalltoallw_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+  return checked_ialltoallw(Function::kIalltoallw_c, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
 }
 extern "C" decltype(PMPI_Ialltoallw_c) MPI_Ialltoallw_c __attribute__((weak, alias("PMPI_Ialltoallw_c")));
 
 extern "C" int PMPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIbarrier, __builtin_return_address(0));
+  Call call(Function::kIbarrier, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -900,11 +900,11 @@ extern "C" decltype(PMPI_Ibarrier) MPI_Ibarrier __attribute__((weak, alias("PMPI
   return call.end(code);
 }
 extern "C" int PMPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
-  return checked_ibcast(Function::kIbcast, __builtin_return_address(0), buffer, count, datatype, root, comm, request);
+  return checked_ibcast(Function::kIbcast, call_site(__builtin_return_address(0)), buffer, count, datatype, root, comm, request);
 }
 extern "C" decltype(PMPI_Ibcast) MPI_Ibcast __attribute__((weak, alias("PMPI_Ibcast")));
 extern "C" int PMPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
-  return checked_ibcast(Function::kIbcast_c, __builtin_return_address(0), buffer, count, datatype, root, comm, request);
+  return checked_ibcast(Function::kIbcast_c, call_site(__builtin_return_address(0)), buffer, count, datatype, root, comm, request);
 }
 extern "C" decltype(PMPI_Ibcast_c) MPI_Ibcast_c __attribute__((weak, alias("PMPI_Ibcast_c")));
 
@@ -934,11 +934,11 @@ extern "C" decltype(PMPI_Ibcast_c) MPI_Ibcast_c __attribute__((weak, alias("PMPI
   return call.end(code);
 }
 extern "C" int PMPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  return checked_iexscan(Function::kIexscan, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, request);
+  return checked_iexscan(Function::kIexscan, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 extern "C" decltype(PMPI_Iexscan) MPI_Iexscan __attribute__((weak, alias("PMPI_Iexscan")));
 extern "C" int PMPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  return checked_iexscan(Function::kIexscan_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, request);
+  return checked_iexscan(Function::kIexscan_c, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 extern "C" decltype(PMPI_Iexscan_c) MPI_Iexscan_c __attribute__((weak, alias("PMPI_Iexscan_c")));
 
@@ -969,11 +969,11 @@ extern "C" decltype(PMPI_Iexscan_c) MPI_Iexscan_c __attribute__((weak, alias("PM
   return call.end(code);
 }
 extern "C" int PMPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  return checked_igather(Function::kIgather, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  return checked_igather(Function::kIgather, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
 }
 extern "C" decltype(PMPI_Igather) MPI_Igather __attribute__((weak, alias("PMPI_Igather")));
 extern "C" int PMPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  return checked_igather(Function::kIgather_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  return checked_igather(Function::kIgather_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
 }
 extern "C" decltype(PMPI_Igather_c) MPI_Igather_c __attribute__((weak, alias("PMPI_Igather_c")));
 
@@ -1004,11 +1004,11 @@ extern "C" decltype(PMPI_Igather_c) MPI_Igather_c __attribute__((weak, alias("PM
   return call.end(code);
 }
 extern "C" int PMPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  return checked_igatherv(Function::kIgatherv, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
+  return checked_igatherv(Function::kIgatherv, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
 }
 extern "C" decltype(PMPI_Igatherv) MPI_Igatherv __attribute__((weak, alias("PMPI_Igatherv")));
 extern "C" int PMPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  return checked_igatherv(Function::kIgatherv_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
+  return checked_igatherv(Function::kIgatherv_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
 }
 extern "C" decltype(PMPI_Igatherv_c) MPI_Igatherv_c __attribute__((weak, alias("PMPI_Igatherv_c")));
 
@@ -1041,11 +1041,11 @@ extern "C" decltype(PMPI_Igatherv_c) MPI_Igatherv_c __attribute__((weak, alias("
   return call.end(code);
 }
 extern "C" int PMPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
-  return checked_ireduce(Function::kIreduce, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, root, comm, request);
+  return checked_ireduce(Function::kIreduce, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, root, comm, request);
 }
 extern "C" decltype(PMPI_Ireduce) MPI_Ireduce __attribute__((weak, alias("PMPI_Ireduce")));
 extern "C" int PMPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
-  return checked_ireduce(Function::kIreduce_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, root, comm, request);
+  return checked_ireduce(Function::kIreduce_c, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, root, comm, request);
 }
 extern "C" decltype(PMPI_Ireduce_c) MPI_Ireduce_c __attribute__((weak, alias("PMPI_Ireduce_c")));
 
@@ -1073,11 +1073,11 @@ extern "C" decltype(PMPI_Ireduce_c) MPI_Ireduce_c __attribute__((weak, alias("PM
   return call.end(code);
 }
 extern "C" int PMPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  return checked_ireduce_scatter(Function::kIreduce_scatter, __builtin_return_address(0), sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
+  return checked_ireduce_scatter(Function::kIreduce_scatter, call_site(__builtin_return_address(0)), sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
 }
 extern "C" decltype(PMPI_Ireduce_scatter) MPI_Ireduce_scatter __attribute__((weak, alias("PMPI_Ireduce_scatter")));
 extern "C" int PMPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  return checked_ireduce_scatter(Function::kIreduce_scatter_c, __builtin_return_address(0), sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
+  return checked_ireduce_scatter(Function::kIreduce_scatter_c, call_site(__builtin_return_address(0)), sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
 }
 extern "C" decltype(PMPI_Ireduce_scatter_c) MPI_Ireduce_scatter_c __attribute__((weak, alias("PMPI_Ireduce_scatter_c")));
 
@@ -1106,11 +1106,11 @@ extern "C" decltype(PMPI_Ireduce_scatter_c) MPI_Ireduce_scatter_c __attribute__(
   return call.end(code);
 }
 extern "C" int PMPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  return checked_ireduce_scatter_block(Function::kIreduce_scatter_block, __builtin_return_address(0), sendbuf, recvbuf, recvcount, datatype, op, comm, request);
+  return checked_ireduce_scatter_block(Function::kIreduce_scatter_block, call_site(__builtin_return_address(0)), sendbuf, recvbuf, recvcount, datatype, op, comm, request);
 }
 extern "C" decltype(PMPI_Ireduce_scatter_block) MPI_Ireduce_scatter_block __attribute__((weak, alias("PMPI_Ireduce_scatter_block")));
 extern "C" int PMPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  return checked_ireduce_scatter_block(Function::kIreduce_scatter_block_c, __builtin_return_address(0), sendbuf, recvbuf, recvcount, datatype, op, comm, request);
+  return checked_ireduce_scatter_block(Function::kIreduce_scatter_block_c, call_site(__builtin_return_address(0)), sendbuf, recvbuf, recvcount, datatype, op, comm, request);
 }
 extern "C" decltype(PMPI_Ireduce_scatter_block_c) MPI_Ireduce_scatter_block_c __attribute__((weak, alias("PMPI_Ireduce_scatter_block_c")));
 
@@ -1140,11 +1140,11 @@ extern "C" decltype(PMPI_Ireduce_scatter_block_c) MPI_Ireduce_scatter_block_c __
   return call.end(code);
 }
 extern "C" int PMPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  return checked_iscan(Function::kIscan, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, request);
+  return checked_iscan(Function::kIscan, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 extern "C" decltype(PMPI_Iscan) MPI_Iscan __attribute__((weak, alias("PMPI_Iscan")));
 extern "C" int PMPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  return checked_iscan(Function::kIscan_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, request);
+  return checked_iscan(Function::kIscan_c, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 extern "C" decltype(PMPI_Iscan_c) MPI_Iscan_c __attribute__((weak, alias("PMPI_Iscan_c")));
 
@@ -1175,11 +1175,11 @@ extern "C" decltype(PMPI_Iscan_c) MPI_Iscan_c __attribute__((weak, alias("PMPI_I
   return call.end(code);
 }
 extern "C" int PMPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  return checked_iscatter(Function::kIscatter, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  return checked_iscatter(Function::kIscatter, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
 }
 extern "C" decltype(PMPI_Iscatter) MPI_Iscatter __attribute__((weak, alias("PMPI_Iscatter")));
 extern "C" int PMPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  return checked_iscatter(Function::kIscatter_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  return checked_iscatter(Function::kIscatter_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
 }
 extern "C" decltype(PMPI_Iscatter_c) MPI_Iscatter_c __attribute__((weak, alias("PMPI_Iscatter_c")));
 
@@ -1210,11 +1210,11 @@ extern "C" decltype(PMPI_Iscatter_c) MPI_Iscatter_c __attribute__((weak, alias("
   return call.end(code);
 }
 extern "C" int PMPI_Iscatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  return checked_iscatterv(Function::kIscatterv, __builtin_return_address(0), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  return checked_iscatterv(Function::kIscatterv, call_site(__builtin_return_address(0)), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
 }
 extern "C" decltype(PMPI_Iscatterv) MPI_Iscatterv __attribute__((weak, alias("PMPI_Iscatterv")));
 extern "C" int PMPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  return checked_iscatterv(Function::kIscatterv_c, __builtin_return_address(0), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  return checked_iscatterv(Function::kIscatterv_c, call_site(__builtin_return_address(0)), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
 }
 extern "C" decltype(PMPI_Iscatterv_c) MPI_Iscatterv_c __attribute__((weak, alias("PMPI_Iscatterv_c")));
 
@@ -1240,11 +1240,11 @@ extern "C" decltype(PMPI_Iscatterv_c) MPI_Iscatterv_c __attribute__((weak, alias
   return call.end(api::reduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, roles.root, core_comm));
 }
 extern "C" int PMPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
-  return checked_reduce(Function::kReduce, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, root, comm);
+  return checked_reduce(Function::kReduce, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, root, comm);
 }
 extern "C" decltype(PMPI_Reduce) MPI_Reduce __attribute__((weak, alias("PMPI_Reduce")));
 extern "C" int PMPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
-  return checked_reduce(Function::kReduce_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, root, comm);
+  return checked_reduce(Function::kReduce_c, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, root, comm);
 }
 extern "C" decltype(PMPI_Reduce_c) MPI_Reduce_c __attribute__((weak, alias("PMPI_Reduce_c")));
 
@@ -1279,11 +1279,11 @@ extern "C" decltype(PMPI_Reduce_c) MPI_Reduce_c __attribute__((weak, alias("PMPI
   return call.end(code);
 }
 extern "C" int PMPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_reduce_init(Function::kReduce_init, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
+  return checked_reduce_init(Function::kReduce_init, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
 }
 extern "C" decltype(PMPI_Reduce_init) MPI_Reduce_init __attribute__((weak, alias("PMPI_Reduce_init")));
 extern "C" int PMPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_reduce_init(Function::kReduce_init_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
+  return checked_reduce_init(Function::kReduce_init_c, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
 }
 extern "C" decltype(PMPI_Reduce_init_c) MPI_Reduce_init_c __attribute__((weak, alias("PMPI_Reduce_init_c")));
 
@@ -1302,11 +1302,11 @@ extern "C" decltype(PMPI_Reduce_init_c) MPI_Reduce_init_c __attribute__((weak, a
   return call.end(api::reduce_local(call.process, abi::buffer_to_core(inbuf), abi::buffer_to_core(inoutbuf), count, core_datatype, core_op));
 }
 extern "C" int PMPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype, MPI_Op op) {
-  return checked_reduce_local(Function::kReduce_local, __builtin_return_address(0), inbuf, inoutbuf, count, datatype, op);
+  return checked_reduce_local(Function::kReduce_local, call_site(__builtin_return_address(0)), inbuf, inoutbuf, count, datatype, op);
 }
 extern "C" decltype(PMPI_Reduce_local) MPI_Reduce_local __attribute__((weak, alias("PMPI_Reduce_local")));
 extern "C" int PMPI_Reduce_local_c(const void* inbuf, void* inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op) {
-  return checked_reduce_local(Function::kReduce_local_c, __builtin_return_address(0), inbuf, inoutbuf, count, datatype, op);
+  return checked_reduce_local(Function::kReduce_local_c, call_site(__builtin_return_address(0)), inbuf, inoutbuf, count, datatype, op);
 }
 extern "C" decltype(PMPI_Reduce_local_c) MPI_Reduce_local_c __attribute__((weak, alias("PMPI_Reduce_local_c")));
 
@@ -1327,11 +1327,11 @@ extern "C" decltype(PMPI_Reduce_local_c) MPI_Reduce_local_c __attribute__((weak,
   return call.end(api::reduce_scatter(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count_array(recvcounts), core_datatype, core_op, core_comm));
 }
 extern "C" int PMPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return checked_reduce_scatter(Function::kReduce_scatter, __builtin_return_address(0), sendbuf, recvbuf, recvcounts, datatype, op, comm);
+  return checked_reduce_scatter(Function::kReduce_scatter, call_site(__builtin_return_address(0)), sendbuf, recvbuf, recvcounts, datatype, op, comm);
 }
 extern "C" decltype(PMPI_Reduce_scatter) MPI_Reduce_scatter __attribute__((weak, alias("PMPI_Reduce_scatter")));
 extern "C" int PMPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return checked_reduce_scatter(Function::kReduce_scatter_c, __builtin_return_address(0), sendbuf, recvbuf, recvcounts, datatype, op, comm);
+  return checked_reduce_scatter(Function::kReduce_scatter_c, call_site(__builtin_return_address(0)), sendbuf, recvbuf, recvcounts, datatype, op, comm);
 }
 extern "C" decltype(PMPI_Reduce_scatter_c) MPI_Reduce_scatter_c __attribute__((weak, alias("PMPI_Reduce_scatter_c")));
 
@@ -1353,11 +1353,11 @@ extern "C" decltype(PMPI_Reduce_scatter_c) MPI_Reduce_scatter_c __attribute__((w
   return call.end(api::reduce_scatter_block(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), recvcount, core_datatype, core_op, core_comm));
 }
 extern "C" int PMPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return checked_reduce_scatter_block(Function::kReduce_scatter_block, __builtin_return_address(0), sendbuf, recvbuf, recvcount, datatype, op, comm);
+  return checked_reduce_scatter_block(Function::kReduce_scatter_block, call_site(__builtin_return_address(0)), sendbuf, recvbuf, recvcount, datatype, op, comm);
 }
 extern "C" decltype(PMPI_Reduce_scatter_block) MPI_Reduce_scatter_block __attribute__((weak, alias("PMPI_Reduce_scatter_block")));
 extern "C" int PMPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return checked_reduce_scatter_block(Function::kReduce_scatter_block_c, __builtin_return_address(0), sendbuf, recvbuf, recvcount, datatype, op, comm);
+  return checked_reduce_scatter_block(Function::kReduce_scatter_block_c, call_site(__builtin_return_address(0)), sendbuf, recvbuf, recvcount, datatype, op, comm);
 }
 extern "C" decltype(PMPI_Reduce_scatter_block_c) MPI_Reduce_scatter_block_c __attribute__((weak, alias("PMPI_Reduce_scatter_block_c")));
 
@@ -1388,11 +1388,11 @@ extern "C" decltype(PMPI_Reduce_scatter_block_c) MPI_Reduce_scatter_block_c __at
   return call.end(code);
 }
 extern "C" int PMPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_reduce_scatter_block_init(Function::kReduce_scatter_block_init, __builtin_return_address(0), sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
+  return checked_reduce_scatter_block_init(Function::kReduce_scatter_block_init, call_site(__builtin_return_address(0)), sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
 }
 extern "C" decltype(PMPI_Reduce_scatter_block_init) MPI_Reduce_scatter_block_init __attribute__((weak, alias("PMPI_Reduce_scatter_block_init")));
 extern "C" int PMPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_reduce_scatter_block_init(Function::kReduce_scatter_block_init_c, __builtin_return_address(0), sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
+  return checked_reduce_scatter_block_init(Function::kReduce_scatter_block_init_c, call_site(__builtin_return_address(0)), sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
 }
 extern "C" decltype(PMPI_Reduce_scatter_block_init_c) MPI_Reduce_scatter_block_init_c __attribute__((weak, alias("PMPI_Reduce_scatter_block_init_c")));
 
@@ -1422,11 +1422,11 @@ extern "C" decltype(PMPI_Reduce_scatter_block_init_c) MPI_Reduce_scatter_block_i
   return call.end(code);
 }
 extern "C" int PMPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_reduce_scatter_init(Function::kReduce_scatter_init, __builtin_return_address(0), sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
+  return checked_reduce_scatter_init(Function::kReduce_scatter_init, call_site(__builtin_return_address(0)), sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
 }
 extern "C" decltype(PMPI_Reduce_scatter_init) MPI_Reduce_scatter_init __attribute__((weak, alias("PMPI_Reduce_scatter_init")));
 extern "C" int PMPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_reduce_scatter_init(Function::kReduce_scatter_init_c, __builtin_return_address(0), sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
+  return checked_reduce_scatter_init(Function::kReduce_scatter_init_c, call_site(__builtin_return_address(0)), sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
 }
 extern "C" decltype(PMPI_Reduce_scatter_init_c) MPI_Reduce_scatter_init_c __attribute__((weak, alias("PMPI_Reduce_scatter_init_c")));
 
@@ -1449,11 +1449,11 @@ extern "C" decltype(PMPI_Reduce_scatter_init_c) MPI_Reduce_scatter_init_c __attr
   return call.end(api::scan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm));
 }
 extern "C" int PMPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return checked_scan(Function::kScan, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm);
+  return checked_scan(Function::kScan, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, comm);
 }
 extern "C" decltype(PMPI_Scan) MPI_Scan __attribute__((weak, alias("PMPI_Scan")));
 extern "C" int PMPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return checked_scan(Function::kScan_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm);
+  return checked_scan(Function::kScan_c, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, comm);
 }
 extern "C" decltype(PMPI_Scan_c) MPI_Scan_c __attribute__((weak, alias("PMPI_Scan_c")));
 
@@ -1485,11 +1485,11 @@ extern "C" decltype(PMPI_Scan_c) MPI_Scan_c __attribute__((weak, alias("PMPI_Sca
   return call.end(code);
 }
 extern "C" int PMPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_scan_init(Function::kScan_init, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, info, request);
+  return checked_scan_init(Function::kScan_init, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 extern "C" decltype(PMPI_Scan_init) MPI_Scan_init __attribute__((weak, alias("PMPI_Scan_init")));
 extern "C" int PMPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_scan_init(Function::kScan_init_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, info, request);
+  return checked_scan_init(Function::kScan_init_c, call_site(__builtin_return_address(0)), sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 extern "C" decltype(PMPI_Scan_init_c) MPI_Scan_init_c __attribute__((weak, alias("PMPI_Scan_init_c")));
 
@@ -1513,11 +1513,11 @@ extern "C" decltype(PMPI_Scan_init_c) MPI_Scan_init_c __attribute__((weak, alias
   return call.end(api::scatter(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm));
 }
 extern "C" int PMPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return checked_scatter(Function::kScatter, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  return checked_scatter(Function::kScatter, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
 extern "C" decltype(PMPI_Scatter) MPI_Scatter __attribute__((weak, alias("PMPI_Scatter")));
 extern "C" int PMPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return checked_scatter(Function::kScatter_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  return checked_scatter(Function::kScatter_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
 extern "C" decltype(PMPI_Scatter_c) MPI_Scatter_c __attribute__((weak, alias("PMPI_Scatter_c")));
 
@@ -1550,11 +1550,11 @@ extern "C" decltype(PMPI_Scatter_c) MPI_Scatter_c __attribute__((weak, alias("PM
   return call.end(code);
 }
 extern "C" int PMPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_scatter_init(Function::kScatter_init, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+  return checked_scatter_init(Function::kScatter_init, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
 extern "C" decltype(PMPI_Scatter_init) MPI_Scatter_init __attribute__((weak, alias("PMPI_Scatter_init")));
 extern "C" int PMPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_scatter_init(Function::kScatter_init_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+  return checked_scatter_init(Function::kScatter_init_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
 extern "C" decltype(PMPI_Scatter_init_c) MPI_Scatter_init_c __attribute__((weak, alias("PMPI_Scatter_init_c")));
 
@@ -1578,11 +1578,11 @@ extern "C" decltype(PMPI_Scatter_init_c) MPI_Scatter_init_c __attribute__((weak,
   return call.end(api::scatterv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(displs), core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm));
 }
 extern "C" int PMPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return checked_scatterv(Function::kScatterv, __builtin_return_address(0), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  return checked_scatterv(Function::kScatterv, call_site(__builtin_return_address(0)), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
 extern "C" decltype(PMPI_Scatterv) MPI_Scatterv __attribute__((weak, alias("PMPI_Scatterv")));
 extern "C" int PMPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return checked_scatterv(Function::kScatterv_c, __builtin_return_address(0), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  return checked_scatterv(Function::kScatterv_c, call_site(__builtin_return_address(0)), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
 extern "C" decltype(PMPI_Scatterv_c) MPI_Scatterv_c __attribute__((weak, alias("PMPI_Scatterv_c")));
 
@@ -1615,10 +1615,10 @@ extern "C" decltype(PMPI_Scatterv_c) MPI_Scatterv_c __attribute__((weak, alias("
   return call.end(code);
 }
 extern "C" int PMPI_Scatterv_init(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_scatterv_init(Function::kScatterv_init, __builtin_return_address(0), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+  return checked_scatterv_init(Function::kScatterv_init, call_site(__builtin_return_address(0)), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
 extern "C" decltype(PMPI_Scatterv_init) MPI_Scatterv_init __attribute__((weak, alias("PMPI_Scatterv_init")));
 extern "C" int PMPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_scatterv_init(Function::kScatterv_init_c, __builtin_return_address(0), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+  return checked_scatterv_init(Function::kScatterv_init_c, call_site(__builtin_return_address(0)), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
 extern "C" decltype(PMPI_Scatterv_init_c) MPI_Scatterv_init_c __attribute__((weak, alias("PMPI_Scatterv_init_c")));

@@ -29,11 +29,11 @@ using namespace tasuki;
   return call.end(code);
 }
 extern "C" int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, int* count) {
-  return checked_get_count(Function::kGet_count, __builtin_return_address(0), status, datatype, count);
+  return checked_get_count(Function::kGet_count, call_site(__builtin_return_address(0)), status, datatype, count);
 }
 extern "C" decltype(PMPI_Get_count) MPI_Get_count __attribute__((weak, alias("PMPI_Get_count")));
 extern "C" int PMPI_Get_count_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
-  return checked_get_count(Function::kGet_count_c, __builtin_return_address(0), status, datatype, count);
+  return checked_get_count(Function::kGet_count_c, call_site(__builtin_return_address(0)), status, datatype, count);
 }
 extern "C" decltype(PMPI_Get_count_c) MPI_Get_count_c __attribute__((weak, alias("PMPI_Get_count_c")));
 
@@ -57,16 +57,16 @@ extern "C" decltype(PMPI_Get_count_c) MPI_Get_count_c __attribute__((weak, alias
   return call.end(code);
 }
 extern "C" int PMPI_Get_elements(const MPI_Status* status, MPI_Datatype datatype, int* count) {
-  return checked_get_elements(Function::kGet_elements, __builtin_return_address(0), status, datatype, count);
+  return checked_get_elements(Function::kGet_elements, call_site(__builtin_return_address(0)), status, datatype, count);
 }
 extern "C" decltype(PMPI_Get_elements) MPI_Get_elements __attribute__((weak, alias("PMPI_Get_elements")));
 extern "C" int PMPI_Get_elements_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
-  return checked_get_elements(Function::kGet_elements_c, __builtin_return_address(0), status, datatype, count);
+  return checked_get_elements(Function::kGet_elements_c, call_site(__builtin_return_address(0)), status, datatype, count);
 }
 extern "C" decltype(PMPI_Get_elements_c) MPI_Get_elements_c __attribute__((weak, alias("PMPI_Get_elements_c")));
 
 extern "C" int PMPI_Get_elements_x(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
-  Call call(Function::kGet_elements_x, __builtin_return_address(0));
+  Call call(Function::kGet_elements_x, call_site(__builtin_return_address(0)));
   if (!call.pointer(status, "status")) {
     return call.fail();
   }
@@ -107,11 +107,11 @@ extern "C" decltype(PMPI_Get_elements_x) MPI_Get_elements_x __attribute__((weak,
   return call.end(code);
 }
 extern "C" int PMPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize, int* position, MPI_Comm comm) {
-  return checked_pack(Function::kPack, __builtin_return_address(0), inbuf, incount, datatype, outbuf, outsize, position, comm);
+  return checked_pack(Function::kPack, call_site(__builtin_return_address(0)), inbuf, incount, datatype, outbuf, outsize, position, comm);
 }
 extern "C" decltype(PMPI_Pack) MPI_Pack __attribute__((weak, alias("PMPI_Pack")));
 extern "C" int PMPI_Pack_c(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position, MPI_Comm comm) {
-  return checked_pack(Function::kPack_c, __builtin_return_address(0), inbuf, incount, datatype, outbuf, outsize, position, comm);
+  return checked_pack(Function::kPack_c, call_site(__builtin_return_address(0)), inbuf, incount, datatype, outbuf, outsize, position, comm);
 }
 extern "C" decltype(PMPI_Pack_c) MPI_Pack_c __attribute__((weak, alias("PMPI_Pack_c")));
 
@@ -134,11 +134,11 @@ extern "C" decltype(PMPI_Pack_c) MPI_Pack_c __attribute__((weak, alias("PMPI_Pac
   return call.end(code);
 }
 extern "C" int PMPI_Pack_external(const char datarep[], const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, MPI_Aint outsize, MPI_Aint* position) {
-  return checked_pack_external(Function::kPack_external, __builtin_return_address(0), datarep, inbuf, incount, datatype, outbuf, outsize, position);
+  return checked_pack_external(Function::kPack_external, call_site(__builtin_return_address(0)), datarep, inbuf, incount, datatype, outbuf, outsize, position);
 }
 extern "C" decltype(PMPI_Pack_external) MPI_Pack_external __attribute__((weak, alias("PMPI_Pack_external")));
 extern "C" int PMPI_Pack_external_c(const char datarep[], const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position) {
-  return checked_pack_external(Function::kPack_external_c, __builtin_return_address(0), datarep, inbuf, incount, datatype, outbuf, outsize, position);
+  return checked_pack_external(Function::kPack_external_c, call_site(__builtin_return_address(0)), datarep, inbuf, incount, datatype, outbuf, outsize, position);
 }
 extern "C" decltype(PMPI_Pack_external_c) MPI_Pack_external_c __attribute__((weak, alias("PMPI_Pack_external_c")));
 
@@ -161,11 +161,11 @@ extern "C" decltype(PMPI_Pack_external_c) MPI_Pack_external_c __attribute__((wea
   return call.end(code);
 }
 extern "C" int PMPI_Pack_external_size(const char datarep[], int incount, MPI_Datatype datatype, MPI_Aint* size) {
-  return checked_pack_external_size(Function::kPack_external_size, __builtin_return_address(0), datarep, incount, datatype, size);
+  return checked_pack_external_size(Function::kPack_external_size, call_site(__builtin_return_address(0)), datarep, incount, datatype, size);
 }
 extern "C" decltype(PMPI_Pack_external_size) MPI_Pack_external_size __attribute__((weak, alias("PMPI_Pack_external_size")));
 extern "C" int PMPI_Pack_external_size_c(const char datarep[], MPI_Count incount, MPI_Datatype datatype, MPI_Count* size) {
-  return checked_pack_external_size(Function::kPack_external_size_c, __builtin_return_address(0), datarep, incount, datatype, size);
+  return checked_pack_external_size(Function::kPack_external_size_c, call_site(__builtin_return_address(0)), datarep, incount, datatype, size);
 }
 extern "C" decltype(PMPI_Pack_external_size_c) MPI_Pack_external_size_c __attribute__((weak, alias("PMPI_Pack_external_size_c")));
 
@@ -190,11 +190,11 @@ extern "C" decltype(PMPI_Pack_external_size_c) MPI_Pack_external_size_c __attrib
   return call.end(code);
 }
 extern "C" int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int* size) {
-  return checked_pack_size(Function::kPack_size, __builtin_return_address(0), incount, datatype, comm, size);
+  return checked_pack_size(Function::kPack_size, call_site(__builtin_return_address(0)), incount, datatype, comm, size);
 }
 extern "C" decltype(PMPI_Pack_size) MPI_Pack_size __attribute__((weak, alias("PMPI_Pack_size")));
 extern "C" int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count* size) {
-  return checked_pack_size(Function::kPack_size_c, __builtin_return_address(0), incount, datatype, comm, size);
+  return checked_pack_size(Function::kPack_size_c, call_site(__builtin_return_address(0)), incount, datatype, comm, size);
 }
 extern "C" decltype(PMPI_Pack_size_c) MPI_Pack_size_c __attribute__((weak, alias("PMPI_Pack_size_c")));
 
@@ -218,16 +218,16 @@ extern "C" decltype(PMPI_Pack_size_c) MPI_Pack_size_c __attribute__((weak, alias
   return call.end(code);
 }
 extern "C" int PMPI_Status_set_elements(MPI_Status* status, MPI_Datatype datatype, int count) {
-  return checked_status_set_elements(Function::kStatus_set_elements, __builtin_return_address(0), status, datatype, count);
+  return checked_status_set_elements(Function::kStatus_set_elements, call_site(__builtin_return_address(0)), status, datatype, count);
 }
 extern "C" decltype(PMPI_Status_set_elements) MPI_Status_set_elements __attribute__((weak, alias("PMPI_Status_set_elements")));
 extern "C" int PMPI_Status_set_elements_c(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
-  return checked_status_set_elements(Function::kStatus_set_elements_c, __builtin_return_address(0), status, datatype, count);
+  return checked_status_set_elements(Function::kStatus_set_elements_c, call_site(__builtin_return_address(0)), status, datatype, count);
 }
 extern "C" decltype(PMPI_Status_set_elements_c) MPI_Status_set_elements_c __attribute__((weak, alias("PMPI_Status_set_elements_c")));
 
 extern "C" int PMPI_Status_set_elements_x(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
-  Call call(Function::kStatus_set_elements_x, __builtin_return_address(0));
+  Call call(Function::kStatus_set_elements_x, call_site(__builtin_return_address(0)));
   if (!call.pointer(status, "status")) {
     return call.fail();
   }
@@ -248,7 +248,7 @@ extern "C" int PMPI_Status_set_elements_x(MPI_Status* status, MPI_Datatype datat
 extern "C" decltype(PMPI_Status_set_elements_x) MPI_Status_set_elements_x __attribute__((weak, alias("PMPI_Status_set_elements_x")));
 
 extern "C" int PMPI_Type_commit(MPI_Datatype* datatype) {
-  Call call(Function::kType_commit, __builtin_return_address(0));
+  Call call(Function::kType_commit, call_site(__builtin_return_address(0)));
   Datatype* core_datatype = nullptr;
   if (!call.pointer(datatype, "datatype") ||
       !call.handle<Datatype>(*datatype, "datatype", &core_datatype)) {
@@ -278,11 +278,11 @@ extern "C" decltype(PMPI_Type_commit) MPI_Type_commit __attribute__((weak, alias
   return call.end(code);
 }
 extern "C" int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  return checked_type_contiguous(Function::kType_contiguous, __builtin_return_address(0), count, oldtype, newtype);
+  return checked_type_contiguous(Function::kType_contiguous, call_site(__builtin_return_address(0)), count, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_contiguous) MPI_Type_contiguous __attribute__((weak, alias("PMPI_Type_contiguous")));
 extern "C" int PMPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  return checked_type_contiguous(Function::kType_contiguous_c, __builtin_return_address(0), count, oldtype, newtype);
+  return checked_type_contiguous(Function::kType_contiguous_c, call_site(__builtin_return_address(0)), count, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_contiguous_c) MPI_Type_contiguous_c __attribute__((weak, alias("PMPI_Type_contiguous_c")));
 
@@ -323,16 +323,16 @@ extern "C" decltype(PMPI_Type_contiguous_c) MPI_Type_contiguous_c __attribute__(
   return call.end(code);
 }
 extern "C" int PMPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  return checked_type_create_darray(Function::kType_create_darray, __builtin_return_address(0), size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype);
+  return checked_type_create_darray(Function::kType_create_darray, call_site(__builtin_return_address(0)), size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_create_darray) MPI_Type_create_darray __attribute__((weak, alias("PMPI_Type_create_darray")));
 extern "C" int PMPI_Type_create_darray_c(int size, int rank, int ndims, const MPI_Count array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  return checked_type_create_darray(Function::kType_create_darray_c, __builtin_return_address(0), size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype);
+  return checked_type_create_darray(Function::kType_create_darray_c, call_site(__builtin_return_address(0)), size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_create_darray_c) MPI_Type_create_darray_c __attribute__((weak, alias("PMPI_Type_create_darray_c")));
 
 extern "C" int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype* newtype) {
-  Call call(Function::kType_create_f90_complex, __builtin_return_address(0));
+  Call call(Function::kType_create_f90_complex, call_site(__builtin_return_address(0)));
   Datatype* core_newtype = nullptr;
   if (!call.pointer(newtype, "newtype")) {
     null_out<Datatype>(newtype);
@@ -347,7 +347,7 @@ extern "C" int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype* newtype)
 extern "C" decltype(PMPI_Type_create_f90_complex) MPI_Type_create_f90_complex __attribute__((weak, alias("PMPI_Type_create_f90_complex")));
 
 extern "C" int PMPI_Type_create_f90_integer(int r, MPI_Datatype* newtype) {
-  Call call(Function::kType_create_f90_integer, __builtin_return_address(0));
+  Call call(Function::kType_create_f90_integer, call_site(__builtin_return_address(0)));
   Datatype* core_newtype = nullptr;
   if (!call.pointer(newtype, "newtype")) {
     null_out<Datatype>(newtype);
@@ -362,7 +362,7 @@ extern "C" int PMPI_Type_create_f90_integer(int r, MPI_Datatype* newtype) {
 extern "C" decltype(PMPI_Type_create_f90_integer) MPI_Type_create_f90_integer __attribute__((weak, alias("PMPI_Type_create_f90_integer")));
 
 extern "C" int PMPI_Type_create_f90_real(int p, int r, MPI_Datatype* newtype) {
-  Call call(Function::kType_create_f90_real, __builtin_return_address(0));
+  Call call(Function::kType_create_f90_real, call_site(__builtin_return_address(0)));
   Datatype* core_newtype = nullptr;
   if (!call.pointer(newtype, "newtype")) {
     null_out<Datatype>(newtype);
@@ -397,11 +397,11 @@ extern "C" decltype(PMPI_Type_create_f90_real) MPI_Type_create_f90_real __attrib
   return call.end(code);
 }
 extern "C" int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  return checked_type_create_hindexed(Function::kType_create_hindexed, __builtin_return_address(0), count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
+  return checked_type_create_hindexed(Function::kType_create_hindexed, call_site(__builtin_return_address(0)), count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_create_hindexed) MPI_Type_create_hindexed __attribute__((weak, alias("PMPI_Type_create_hindexed")));
 extern "C" int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  return checked_type_create_hindexed(Function::kType_create_hindexed_c, __builtin_return_address(0), count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
+  return checked_type_create_hindexed(Function::kType_create_hindexed_c, call_site(__builtin_return_address(0)), count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_create_hindexed_c) MPI_Type_create_hindexed_c __attribute__((weak, alias("PMPI_Type_create_hindexed_c")));
 
@@ -425,11 +425,11 @@ extern "C" decltype(PMPI_Type_create_hindexed_c) MPI_Type_create_hindexed_c __at
   return call.end(code);
 }
 extern "C" int PMPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  return checked_type_create_hindexed_block(Function::kType_create_hindexed_block, __builtin_return_address(0), count, blocklength, array_of_displacements, oldtype, newtype);
+  return checked_type_create_hindexed_block(Function::kType_create_hindexed_block, call_site(__builtin_return_address(0)), count, blocklength, array_of_displacements, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_create_hindexed_block) MPI_Type_create_hindexed_block __attribute__((weak, alias("PMPI_Type_create_hindexed_block")));
 extern "C" int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  return checked_type_create_hindexed_block(Function::kType_create_hindexed_block_c, __builtin_return_address(0), count, blocklength, array_of_displacements, oldtype, newtype);
+  return checked_type_create_hindexed_block(Function::kType_create_hindexed_block_c, call_site(__builtin_return_address(0)), count, blocklength, array_of_displacements, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_create_hindexed_block_c) MPI_Type_create_hindexed_block_c __attribute__((weak, alias("PMPI_Type_create_hindexed_block_c")));
 
@@ -452,11 +452,11 @@ extern "C" decltype(PMPI_Type_create_hindexed_block_c) MPI_Type_create_hindexed_
   return call.end(code);
 }
 extern "C" int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  return checked_type_create_hvector(Function::kType_create_hvector, __builtin_return_address(0), count, blocklength, stride, oldtype, newtype);
+  return checked_type_create_hvector(Function::kType_create_hvector, call_site(__builtin_return_address(0)), count, blocklength, stride, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_create_hvector) MPI_Type_create_hvector __attribute__((weak, alias("PMPI_Type_create_hvector")));
 extern "C" int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  return checked_type_create_hvector(Function::kType_create_hvector_c, __builtin_return_address(0), count, blocklength, stride, oldtype, newtype);
+  return checked_type_create_hvector(Function::kType_create_hvector_c, call_site(__builtin_return_address(0)), count, blocklength, stride, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_create_hvector_c) MPI_Type_create_hvector_c __attribute__((weak, alias("PMPI_Type_create_hvector_c")));
 
@@ -480,16 +480,16 @@ extern "C" decltype(PMPI_Type_create_hvector_c) MPI_Type_create_hvector_c __attr
   return call.end(code);
 }
 extern "C" int PMPI_Type_create_indexed_block(int count, int blocklength, const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  return checked_type_create_indexed_block(Function::kType_create_indexed_block, __builtin_return_address(0), count, blocklength, array_of_displacements, oldtype, newtype);
+  return checked_type_create_indexed_block(Function::kType_create_indexed_block, call_site(__builtin_return_address(0)), count, blocklength, array_of_displacements, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_create_indexed_block) MPI_Type_create_indexed_block __attribute__((weak, alias("PMPI_Type_create_indexed_block")));
 extern "C" int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  return checked_type_create_indexed_block(Function::kType_create_indexed_block_c, __builtin_return_address(0), count, blocklength, array_of_displacements, oldtype, newtype);
+  return checked_type_create_indexed_block(Function::kType_create_indexed_block_c, call_site(__builtin_return_address(0)), count, blocklength, array_of_displacements, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_create_indexed_block_c) MPI_Type_create_indexed_block_c __attribute__((weak, alias("PMPI_Type_create_indexed_block_c")));
 
 extern "C" int PMPI_Type_create_keyval(MPI_Type_copy_attr_function* type_copy_attr_fn, MPI_Type_delete_attr_function* type_delete_attr_fn, int* type_keyval, void* extra_state) {
-  Call call(Function::kType_create_keyval, __builtin_return_address(0));
+  Call call(Function::kType_create_keyval, call_site(__builtin_return_address(0)));
   const CopyFunction core_type_copy_attr_fn = copy_function(reinterpret_cast<AnyFunction>(type_copy_attr_fn));
   int core_type_keyval = 0;
   if (!call.pointer(type_keyval, "type_keyval")) {
@@ -519,11 +519,11 @@ extern "C" decltype(PMPI_Type_create_keyval) MPI_Type_create_keyval __attribute_
   return call.end(code);
 }
 extern "C" int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype* newtype) {
-  return checked_type_create_resized(Function::kType_create_resized, __builtin_return_address(0), oldtype, lb, extent, newtype);
+  return checked_type_create_resized(Function::kType_create_resized, call_site(__builtin_return_address(0)), oldtype, lb, extent, newtype);
 }
 extern "C" decltype(PMPI_Type_create_resized) MPI_Type_create_resized __attribute__((weak, alias("PMPI_Type_create_resized")));
 extern "C" int PMPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent, MPI_Datatype* newtype) {
-  return checked_type_create_resized(Function::kType_create_resized_c, __builtin_return_address(0), oldtype, lb, extent, newtype);
+  return checked_type_create_resized(Function::kType_create_resized_c, call_site(__builtin_return_address(0)), oldtype, lb, extent, newtype);
 }
 extern "C" decltype(PMPI_Type_create_resized_c) MPI_Type_create_resized_c __attribute__((weak, alias("PMPI_Type_create_resized_c")));
 
@@ -551,11 +551,11 @@ extern "C" decltype(PMPI_Type_create_resized_c) MPI_Type_create_resized_c __attr
   return call.end(code);
 }
 extern "C" int PMPI_Type_create_struct(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype* newtype) {
-  return checked_type_create_struct(Function::kType_create_struct, __builtin_return_address(0), count, array_of_blocklengths, array_of_displacements, array_of_types, newtype);
+  return checked_type_create_struct(Function::kType_create_struct, call_site(__builtin_return_address(0)), count, array_of_blocklengths, array_of_displacements, array_of_types, newtype);
 }
 extern "C" decltype(PMPI_Type_create_struct) MPI_Type_create_struct __attribute__((weak, alias("PMPI_Type_create_struct")));
 extern "C" int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype* newtype) {
-  return checked_type_create_struct(Function::kType_create_struct_c, __builtin_return_address(0), count, array_of_blocklengths, array_of_displacements, array_of_types, newtype);
+  return checked_type_create_struct(Function::kType_create_struct_c, call_site(__builtin_return_address(0)), count, array_of_blocklengths, array_of_displacements, array_of_types, newtype);
 }
 extern "C" decltype(PMPI_Type_create_struct_c) MPI_Type_create_struct_c __attribute__((weak, alias("PMPI_Type_create_struct_c")));
 
@@ -584,16 +584,16 @@ extern "C" decltype(PMPI_Type_create_struct_c) MPI_Type_create_struct_c __attrib
   return call.end(code);
 }
 extern "C" int PMPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[], const int array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  return checked_type_create_subarray(Function::kType_create_subarray, __builtin_return_address(0), ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype);
+  return checked_type_create_subarray(Function::kType_create_subarray, call_site(__builtin_return_address(0)), ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_create_subarray) MPI_Type_create_subarray __attribute__((weak, alias("PMPI_Type_create_subarray")));
 extern "C" int PMPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[], const MPI_Count array_of_subsizes[], const MPI_Count array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  return checked_type_create_subarray(Function::kType_create_subarray_c, __builtin_return_address(0), ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype);
+  return checked_type_create_subarray(Function::kType_create_subarray_c, call_site(__builtin_return_address(0)), ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_create_subarray_c) MPI_Type_create_subarray_c __attribute__((weak, alias("PMPI_Type_create_subarray_c")));
 
 extern "C" int PMPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval) {
-  Call call(Function::kType_delete_attr, __builtin_return_address(0));
+  Call call(Function::kType_delete_attr, call_site(__builtin_return_address(0)));
   Datatype* core_datatype = nullptr;
   const int core_type_keyval = abi::keyval_to_core(type_keyval);
   if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
@@ -606,7 +606,7 @@ extern "C" int PMPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval) {
 extern "C" decltype(PMPI_Type_delete_attr) MPI_Type_delete_attr __attribute__((weak, alias("PMPI_Type_delete_attr")));
 
 extern "C" int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_dup, __builtin_return_address(0));
+  Call call(Function::kType_dup, call_site(__builtin_return_address(0)));
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
@@ -623,7 +623,7 @@ extern "C" int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
 extern "C" decltype(PMPI_Type_dup) MPI_Type_dup __attribute__((weak, alias("PMPI_Type_dup")));
 
 extern "C" int PMPI_Type_free(MPI_Datatype* datatype) {
-  Call call(Function::kType_free, __builtin_return_address(0));
+  Call call(Function::kType_free, call_site(__builtin_return_address(0)));
   Datatype* core_datatype = nullptr;
   if (!call.pointer(datatype, "datatype") ||
       !call.handle<Datatype>(*datatype, "datatype", &core_datatype)) {
@@ -636,7 +636,7 @@ extern "C" int PMPI_Type_free(MPI_Datatype* datatype) {
 extern "C" decltype(PMPI_Type_free) MPI_Type_free __attribute__((weak, alias("PMPI_Type_free")));
 
 extern "C" int PMPI_Type_free_keyval(int* type_keyval) {
-  Call call(Function::kType_free_keyval, __builtin_return_address(0));
+  Call call(Function::kType_free_keyval, call_site(__builtin_return_address(0)));
   if (!call.pointer(type_keyval, "type_keyval")) {
     return call.fail();
   }
@@ -653,7 +653,7 @@ extern "C" int PMPI_Type_free_keyval(int* type_keyval) {
 extern "C" decltype(PMPI_Type_free_keyval) MPI_Type_free_keyval __attribute__((weak, alias("PMPI_Type_free_keyval")));
 
 extern "C" int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void* attribute_val, int* flag) {
-  Call call(Function::kType_get_attr, __builtin_return_address(0));
+  Call call(Function::kType_get_attr, call_site(__builtin_return_address(0)));
   Datatype* core_datatype = nullptr;
   const int core_type_keyval = abi::keyval_to_core(type_keyval);
   void* core_attribute_val = nullptr;
@@ -675,7 +675,7 @@ extern "C" int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void* 
 extern "C" decltype(PMPI_Type_get_attr) MPI_Type_get_attr __attribute__((weak, alias("PMPI_Type_get_attr")));
 
 extern "C" int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes, int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[]) {
-  Call call(Function::kType_get_contents, __builtin_return_address(0));
+  Call call(Function::kType_get_contents, call_site(__builtin_return_address(0)));
   Datatype* core_datatype = nullptr;
   if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
       !call.count(max_integers, "max_integers", kErrArg) ||
@@ -700,7 +700,7 @@ extern "C" int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, i
 extern "C" decltype(PMPI_Type_get_contents) MPI_Type_get_contents __attribute__((weak, alias("PMPI_Type_get_contents")));
 
 extern "C" int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_Count max_addresses, MPI_Count max_large_counts, MPI_Count max_datatypes, int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[], MPI_Datatype array_of_datatypes[]) {
-  Call call(Function::kType_get_contents_c, __builtin_return_address(0));
+  Call call(Function::kType_get_contents_c, call_site(__builtin_return_address(0)));
   Datatype* core_datatype = nullptr;
   if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
       !call.count(max_integers, "max_integers", kErrArg) ||
@@ -727,7 +727,7 @@ extern "C" int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_int
 extern "C" decltype(PMPI_Type_get_contents_c) MPI_Type_get_contents_c __attribute__((weak, alias("PMPI_Type_get_contents_c")));
 
 extern "C" int PMPI_Type_get_envelope(MPI_Datatype datatype, int* num_integers, int* num_addresses, int* num_datatypes, int* combiner) {
-  Call call(Function::kType_get_envelope, __builtin_return_address(0));
+  Call call(Function::kType_get_envelope, call_site(__builtin_return_address(0)));
   Datatype* core_datatype = nullptr;
   Count core_num_integers = 0;
   Count core_num_addresses = 0;
@@ -753,7 +753,7 @@ extern "C" int PMPI_Type_get_envelope(MPI_Datatype datatype, int* num_integers, 
 extern "C" decltype(PMPI_Type_get_envelope) MPI_Type_get_envelope __attribute__((weak, alias("PMPI_Type_get_envelope")));
 
 extern "C" int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count* num_integers, MPI_Count* num_addresses, MPI_Count* num_large_counts, MPI_Count* num_datatypes, int* combiner) {
-  Call call(Function::kType_get_envelope_c, __builtin_return_address(0));
+  Call call(Function::kType_get_envelope_c, call_site(__builtin_return_address(0)));
   Datatype* core_datatype = nullptr;
   Count core_num_integers = 0;
   Count core_num_addresses = 0;
@@ -800,16 +800,16 @@ extern "C" decltype(PMPI_Type_get_envelope_c) MPI_Type_get_envelope_c __attribut
   return call.end(code);
 }
 extern "C" int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint* lb, MPI_Aint* extent) {
-  return checked_type_get_extent(Function::kType_get_extent, __builtin_return_address(0), datatype, lb, extent);
+  return checked_type_get_extent(Function::kType_get_extent, call_site(__builtin_return_address(0)), datatype, lb, extent);
 }
 extern "C" decltype(PMPI_Type_get_extent) MPI_Type_get_extent __attribute__((weak, alias("PMPI_Type_get_extent")));
 extern "C" int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count* lb, MPI_Count* extent) {
-  return checked_type_get_extent(Function::kType_get_extent_c, __builtin_return_address(0), datatype, lb, extent);
+  return checked_type_get_extent(Function::kType_get_extent_c, call_site(__builtin_return_address(0)), datatype, lb, extent);
 }
 extern "C" decltype(PMPI_Type_get_extent_c) MPI_Type_get_extent_c __attribute__((weak, alias("PMPI_Type_get_extent_c")));
 
 extern "C" int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count* lb, MPI_Count* extent) {
-  Call call(Function::kType_get_extent_x, __builtin_return_address(0));
+  Call call(Function::kType_get_extent_x, call_site(__builtin_return_address(0)));
   Datatype* core_datatype = nullptr;
   Count core_lb = 0;
   Count core_extent = 0;
@@ -829,7 +829,7 @@ extern "C" int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count* lb, MPI_
 extern "C" decltype(PMPI_Type_get_extent_x) MPI_Type_get_extent_x __attribute__((weak, alias("PMPI_Type_get_extent_x")));
 
 extern "C" int PMPI_Type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen) {
-  Call call(Function::kType_get_name, __builtin_return_address(0));
+  Call call(Function::kType_get_name, call_site(__builtin_return_address(0)));
   Datatype* core_datatype = nullptr;
   std::string core_type_name;
   if (!call.handle_or_null<Datatype>(datatype, "datatype", &core_datatype) ||
@@ -865,16 +865,16 @@ extern "C" decltype(PMPI_Type_get_name) MPI_Type_get_name __attribute__((weak, a
   return call.end(code);
 }
 extern "C" int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint* true_lb, MPI_Aint* true_extent) {
-  return checked_type_get_true_extent(Function::kType_get_true_extent, __builtin_return_address(0), datatype, true_lb, true_extent);
+  return checked_type_get_true_extent(Function::kType_get_true_extent, call_site(__builtin_return_address(0)), datatype, true_lb, true_extent);
 }
 extern "C" decltype(PMPI_Type_get_true_extent) MPI_Type_get_true_extent __attribute__((weak, alias("PMPI_Type_get_true_extent")));
 extern "C" int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count* true_lb, MPI_Count* true_extent) {
-  return checked_type_get_true_extent(Function::kType_get_true_extent_c, __builtin_return_address(0), datatype, true_lb, true_extent);
+  return checked_type_get_true_extent(Function::kType_get_true_extent_c, call_site(__builtin_return_address(0)), datatype, true_lb, true_extent);
 }
 extern "C" decltype(PMPI_Type_get_true_extent_c) MPI_Type_get_true_extent_c __attribute__((weak, alias("PMPI_Type_get_true_extent_c")));
 
 extern "C" int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count* true_lb, MPI_Count* true_extent) {
-  Call call(Function::kType_get_true_extent_x, __builtin_return_address(0));
+  Call call(Function::kType_get_true_extent_x, call_site(__builtin_return_address(0)));
   Datatype* core_datatype = nullptr;
   Count core_true_lb = 0;
   Count core_true_extent = 0;
@@ -894,7 +894,7 @@ extern "C" int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count* tru
 extern "C" decltype(PMPI_Type_get_true_extent_x) MPI_Type_get_true_extent_x __attribute__((weak, alias("PMPI_Type_get_true_extent_x")));
 
 extern "C" int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype* pair_type) {
-  Call call(Function::kType_get_value_index, __builtin_return_address(0));
+  Call call(Function::kType_get_value_index, call_site(__builtin_return_address(0)));
   Datatype* core_value_type = nullptr;
   Datatype* core_index_type = nullptr;
   Datatype* core_pair_type = nullptr;
@@ -933,16 +933,16 @@ extern "C" decltype(PMPI_Type_get_value_index) MPI_Type_get_value_index __attrib
   return call.end(code);
 }
 extern "C" int PMPI_Type_indexed(int count, const int array_of_blocklengths[], const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  return checked_type_indexed(Function::kType_indexed, __builtin_return_address(0), count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
+  return checked_type_indexed(Function::kType_indexed, call_site(__builtin_return_address(0)), count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_indexed) MPI_Type_indexed __attribute__((weak, alias("PMPI_Type_indexed")));
 extern "C" int PMPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  return checked_type_indexed(Function::kType_indexed_c, __builtin_return_address(0), count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
+  return checked_type_indexed(Function::kType_indexed_c, call_site(__builtin_return_address(0)), count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_indexed_c) MPI_Type_indexed_c __attribute__((weak, alias("PMPI_Type_indexed_c")));
 
 extern "C" int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype* datatype) {
-  Call call(Function::kType_match_size, __builtin_return_address(0));
+  Call call(Function::kType_match_size, call_site(__builtin_return_address(0)));
   const int core_typeclass = abi::typeclass_to_core(typeclass);
   Datatype* core_datatype = nullptr;
   if (!call.constant(typeclass, core_typeclass, "typeclass", kErrArg) ||
@@ -959,7 +959,7 @@ extern "C" int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype* datat
 extern "C" decltype(PMPI_Type_match_size) MPI_Type_match_size __attribute__((weak, alias("PMPI_Type_match_size")));
 
 extern "C" int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void* attribute_val) {
-  Call call(Function::kType_set_attr, __builtin_return_address(0));
+  Call call(Function::kType_set_attr, call_site(__builtin_return_address(0)));
   Datatype* core_datatype = nullptr;
   const int core_type_keyval = abi::keyval_to_core(type_keyval);
   if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
@@ -972,7 +972,7 @@ extern "C" int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void* 
 extern "C" decltype(PMPI_Type_set_attr) MPI_Type_set_attr __attribute__((weak, alias("PMPI_Type_set_attr")));
 
 extern "C" int PMPI_Type_set_name(MPI_Datatype datatype, const char* type_name) {
-  Call call(Function::kType_set_name, __builtin_return_address(0));
+  Call call(Function::kType_set_name, call_site(__builtin_return_address(0)));
   Datatype* core_datatype = nullptr;
   if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
       !call.pointer(type_name, "type_name")) {
@@ -999,16 +999,16 @@ extern "C" decltype(PMPI_Type_set_name) MPI_Type_set_name __attribute__((weak, a
   return call.end(code);
 }
 extern "C" int PMPI_Type_size(MPI_Datatype datatype, int* size) {
-  return checked_type_size(Function::kType_size, __builtin_return_address(0), datatype, size);
+  return checked_type_size(Function::kType_size, call_site(__builtin_return_address(0)), datatype, size);
 }
 extern "C" decltype(PMPI_Type_size) MPI_Type_size __attribute__((weak, alias("PMPI_Type_size")));
 extern "C" int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count* size) {
-  return checked_type_size(Function::kType_size_c, __builtin_return_address(0), datatype, size);
+  return checked_type_size(Function::kType_size_c, call_site(__builtin_return_address(0)), datatype, size);
 }
 extern "C" decltype(PMPI_Type_size_c) MPI_Type_size_c __attribute__((weak, alias("PMPI_Type_size_c")));
 
 extern "C" int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count* size) {
-  Call call(Function::kType_size_x, __builtin_return_address(0));
+  Call call(Function::kType_size_x, call_site(__builtin_return_address(0)));
   Datatype* core_datatype = nullptr;
   Count core_size = 0;
   if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
@@ -1043,11 +1043,11 @@ extern "C" decltype(PMPI_Type_size_x) MPI_Type_size_x __attribute__((weak, alias
   return call.end(code);
 }
 extern "C" int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  return checked_type_vector(Function::kType_vector, __builtin_return_address(0), count, blocklength, stride, oldtype, newtype);
+  return checked_type_vector(Function::kType_vector, call_site(__builtin_return_address(0)), count, blocklength, stride, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_vector) MPI_Type_vector __attribute__((weak, alias("PMPI_Type_vector")));
 extern "C" int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  return checked_type_vector(Function::kType_vector_c, __builtin_return_address(0), count, blocklength, stride, oldtype, newtype);
+  return checked_type_vector(Function::kType_vector_c, call_site(__builtin_return_address(0)), count, blocklength, stride, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_vector_c) MPI_Type_vector_c __attribute__((weak, alias("PMPI_Type_vector_c")));
 
@@ -1071,11 +1071,11 @@ extern "C" decltype(PMPI_Type_vector_c) MPI_Type_vector_c __attribute__((weak, a
   return call.end(code);
 }
 extern "C" int PMPI_Unpack(const void* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm) {
-  return checked_unpack(Function::kUnpack, __builtin_return_address(0), inbuf, insize, position, outbuf, outcount, datatype, comm);
+  return checked_unpack(Function::kUnpack, call_site(__builtin_return_address(0)), inbuf, insize, position, outbuf, outcount, datatype, comm);
 }
 extern "C" decltype(PMPI_Unpack) MPI_Unpack __attribute__((weak, alias("PMPI_Unpack")));
 extern "C" int PMPI_Unpack_c(const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
-  return checked_unpack(Function::kUnpack_c, __builtin_return_address(0), inbuf, insize, position, outbuf, outcount, datatype, comm);
+  return checked_unpack(Function::kUnpack_c, call_site(__builtin_return_address(0)), inbuf, insize, position, outbuf, outcount, datatype, comm);
 }
 extern "C" decltype(PMPI_Unpack_c) MPI_Unpack_c __attribute__((weak, alias("PMPI_Unpack_c")));
 
@@ -1097,10 +1097,10 @@ extern "C" decltype(PMPI_Unpack_c) MPI_Unpack_c __attribute__((weak, alias("PMPI
   return call.end(code);
 }
 extern "C" int PMPI_Unpack_external(const char datarep[], const void* inbuf, MPI_Aint insize, MPI_Aint* position, void* outbuf, int outcount, MPI_Datatype datatype) {
-  return checked_unpack_external(Function::kUnpack_external, __builtin_return_address(0), datarep, inbuf, insize, position, outbuf, outcount, datatype);
+  return checked_unpack_external(Function::kUnpack_external, call_site(__builtin_return_address(0)), datarep, inbuf, insize, position, outbuf, outcount, datatype);
 }
 extern "C" decltype(PMPI_Unpack_external) MPI_Unpack_external __attribute__((weak, alias("PMPI_Unpack_external")));
 extern "C" int PMPI_Unpack_external_c(const char datarep[], const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype) {
-  return checked_unpack_external(Function::kUnpack_external_c, __builtin_return_address(0), datarep, inbuf, insize, position, outbuf, outcount, datatype);
+  return checked_unpack_external(Function::kUnpack_external_c, call_site(__builtin_return_address(0)), datarep, inbuf, insize, position, outbuf, outcount, datatype);
 }
 extern "C" decltype(PMPI_Unpack_external_c) MPI_Unpack_external_c __attribute__((weak, alias("PMPI_Unpack_external_c")));

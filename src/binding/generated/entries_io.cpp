@@ -11,7 +11,7 @@
 using namespace tasuki;
 
 extern "C" int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
-  Call call(Function::kFile_call_errhandler, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_call_errhandler, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.handle_or_null<File>(fh, "fh", &core_fh) ||
@@ -24,7 +24,7 @@ extern "C" int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
 extern "C" decltype(PMPI_File_call_errhandler) MPI_File_call_errhandler __attribute__((weak, alias("PMPI_File_call_errhandler")));
 
 extern "C" int PMPI_File_close(MPI_File* fh) {
-  Call call(Function::kFile_close, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_close, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   if (!call.pointer(fh, "fh") ||
       !call.handle<File>(*fh, "fh", &core_fh)) {
@@ -39,7 +39,7 @@ extern "C" int PMPI_File_close(MPI_File* fh) {
 extern "C" decltype(PMPI_File_close) MPI_File_close __attribute__((weak, alias("PMPI_File_close")));
 
 extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn, MPI_Errhandler* errhandler) {
-  Call call(Function::kFile_create_errhandler, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_create_errhandler, call_site(__builtin_return_address(0)), FileCall{});
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(file_errhandler_fn), "file_errhandler_fn") ||
       !call.pointer(errhandler, "errhandler")) {
@@ -55,7 +55,7 @@ extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_er
 extern "C" decltype(PMPI_File_create_errhandler) MPI_File_create_errhandler __attribute__((weak, alias("PMPI_File_create_errhandler")));
 
 extern "C" int PMPI_File_delete(const char* filename, MPI_Info info) {
-  Call call(Function::kFile_delete, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_delete, call_site(__builtin_return_address(0)), FileCall{});
   Info* core_info = nullptr;
   if (!call.text(filename, "filename", kErrBadFile) ||
       !call.handle_or_null<Info>(info, "info", &core_info)) {
@@ -66,7 +66,7 @@ extern "C" int PMPI_File_delete(const char* filename, MPI_Info info) {
 extern "C" decltype(PMPI_File_delete) MPI_File_delete __attribute__((weak, alias("PMPI_File_delete")));
 
 extern "C" int PMPI_File_get_amode(MPI_File fh, int* amode) {
-  Call call(Function::kFile_get_amode, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_get_amode, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   int core_amode = 0;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -83,7 +83,7 @@ extern "C" int PMPI_File_get_amode(MPI_File fh, int* amode) {
 extern "C" decltype(PMPI_File_get_amode) MPI_File_get_amode __attribute__((weak, alias("PMPI_File_get_amode")));
 
 extern "C" int PMPI_File_get_atomicity(MPI_File fh, int* flag) {
-  Call call(Function::kFile_get_atomicity, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_get_atomicity, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   bool core_flag = false;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -100,7 +100,7 @@ extern "C" int PMPI_File_get_atomicity(MPI_File fh, int* flag) {
 extern "C" decltype(PMPI_File_get_atomicity) MPI_File_get_atomicity __attribute__((weak, alias("PMPI_File_get_atomicity")));
 
 extern "C" int PMPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset* disp) {
-  Call call(Function::kFile_get_byte_offset, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_get_byte_offset, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   Offset core_disp = 0;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -117,7 +117,7 @@ extern "C" int PMPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Off
 extern "C" decltype(PMPI_File_get_byte_offset) MPI_File_get_byte_offset __attribute__((weak, alias("PMPI_File_get_byte_offset")));
 
 extern "C" int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler* errhandler) {
-  Call call(Function::kFile_get_errhandler, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_get_errhandler, call_site(__builtin_return_address(0)), FileCall{});
   File* core_file = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle_or_null<File>(file, "file", &core_file) ||
@@ -135,7 +135,7 @@ extern "C" int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler* errhandle
 extern "C" decltype(PMPI_File_get_errhandler) MPI_File_get_errhandler __attribute__((weak, alias("PMPI_File_get_errhandler")));
 
 extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group* group) {
-  Call call(Function::kFile_get_group, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_get_group, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   Group* core_group = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -153,7 +153,7 @@ extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group* group) {
 extern "C" decltype(PMPI_File_get_group) MPI_File_get_group __attribute__((weak, alias("PMPI_File_get_group")));
 
 extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
-  Call call(Function::kFile_get_info, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_get_info, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   Info* core_info_used = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -171,7 +171,7 @@ extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
 extern "C" decltype(PMPI_File_get_info) MPI_File_get_info __attribute__((weak, alias("PMPI_File_get_info")));
 
 extern "C" int PMPI_File_get_position(MPI_File fh, MPI_Offset* offset) {
-  Call call(Function::kFile_get_position, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_get_position, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   Offset core_offset = 0;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -188,7 +188,7 @@ extern "C" int PMPI_File_get_position(MPI_File fh, MPI_Offset* offset) {
 extern "C" decltype(PMPI_File_get_position) MPI_File_get_position __attribute__((weak, alias("PMPI_File_get_position")));
 
 extern "C" int PMPI_File_get_position_shared(MPI_File fh, MPI_Offset* offset) {
-  Call call(Function::kFile_get_position_shared, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_get_position_shared, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   Offset core_offset = 0;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -205,7 +205,7 @@ extern "C" int PMPI_File_get_position_shared(MPI_File fh, MPI_Offset* offset) {
 extern "C" decltype(PMPI_File_get_position_shared) MPI_File_get_position_shared __attribute__((weak, alias("PMPI_File_get_position_shared")));
 
 extern "C" int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) {
-  Call call(Function::kFile_get_size, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_get_size, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   Offset core_size = 0;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -240,16 +240,16 @@ extern "C" decltype(PMPI_File_get_size) MPI_File_get_size __attribute__((weak, a
   return call.end(code);
 }
 extern "C" int PMPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent) {
-  return checked_file_get_type_extent(Function::kFile_get_type_extent, __builtin_return_address(0), fh, datatype, extent);
+  return checked_file_get_type_extent(Function::kFile_get_type_extent, call_site(__builtin_return_address(0)), fh, datatype, extent);
 }
 extern "C" decltype(PMPI_File_get_type_extent) MPI_File_get_type_extent __attribute__((weak, alias("PMPI_File_get_type_extent")));
 extern "C" int PMPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent) {
-  return checked_file_get_type_extent(Function::kFile_get_type_extent_c, __builtin_return_address(0), fh, datatype, extent);
+  return checked_file_get_type_extent(Function::kFile_get_type_extent_c, call_site(__builtin_return_address(0)), fh, datatype, extent);
 }
 extern "C" decltype(PMPI_File_get_type_extent_c) MPI_File_get_type_extent_c __attribute__((weak, alias("PMPI_File_get_type_extent_c")));
 
 extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep) {
-  Call call(Function::kFile_get_view, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_get_view, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   Offset core_disp = 0;
   Datatype* core_etype = nullptr;
@@ -296,11 +296,11 @@ extern "C" decltype(PMPI_File_get_view) MPI_File_get_view __attribute__((weak, a
   return call.end(code);
 }
 extern "C" int PMPI_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iread(Function::kFile_iread, __builtin_return_address(0), fh, buf, count, datatype, request);
+  return checked_file_iread(Function::kFile_iread, call_site(__builtin_return_address(0)), fh, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iread) MPI_File_iread __attribute__((weak, alias("PMPI_File_iread")));
 extern "C" int PMPI_File_iread_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iread(Function::kFile_iread_c, __builtin_return_address(0), fh, buf, count, datatype, request);
+  return checked_file_iread(Function::kFile_iread_c, call_site(__builtin_return_address(0)), fh, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iread_c) MPI_File_iread_c __attribute__((weak, alias("PMPI_File_iread_c")));
 
@@ -326,11 +326,11 @@ extern "C" decltype(PMPI_File_iread_c) MPI_File_iread_c __attribute__((weak, ali
   return call.end(code);
 }
 extern "C" int PMPI_File_iread_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iread_all(Function::kFile_iread_all, __builtin_return_address(0), fh, buf, count, datatype, request);
+  return checked_file_iread_all(Function::kFile_iread_all, call_site(__builtin_return_address(0)), fh, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iread_all) MPI_File_iread_all __attribute__((weak, alias("PMPI_File_iread_all")));
 extern "C" int PMPI_File_iread_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iread_all(Function::kFile_iread_all_c, __builtin_return_address(0), fh, buf, count, datatype, request);
+  return checked_file_iread_all(Function::kFile_iread_all_c, call_site(__builtin_return_address(0)), fh, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iread_all_c) MPI_File_iread_all_c __attribute__((weak, alias("PMPI_File_iread_all_c")));
 
@@ -355,11 +355,11 @@ extern "C" decltype(PMPI_File_iread_all_c) MPI_File_iread_all_c __attribute__((w
   return call.end(code);
 }
 extern "C" int PMPI_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iread_at(Function::kFile_iread_at, __builtin_return_address(0), fh, offset, buf, count, datatype, request);
+  return checked_file_iread_at(Function::kFile_iread_at, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iread_at) MPI_File_iread_at __attribute__((weak, alias("PMPI_File_iread_at")));
 extern "C" int PMPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iread_at(Function::kFile_iread_at_c, __builtin_return_address(0), fh, offset, buf, count, datatype, request);
+  return checked_file_iread_at(Function::kFile_iread_at_c, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iread_at_c) MPI_File_iread_at_c __attribute__((weak, alias("PMPI_File_iread_at_c")));
 
@@ -385,11 +385,11 @@ extern "C" decltype(PMPI_File_iread_at_c) MPI_File_iread_at_c __attribute__((wea
   return call.end(code);
 }
 extern "C" int PMPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iread_at_all(Function::kFile_iread_at_all, __builtin_return_address(0), fh, offset, buf, count, datatype, request);
+  return checked_file_iread_at_all(Function::kFile_iread_at_all, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iread_at_all) MPI_File_iread_at_all __attribute__((weak, alias("PMPI_File_iread_at_all")));
 extern "C" int PMPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iread_at_all(Function::kFile_iread_at_all_c, __builtin_return_address(0), fh, offset, buf, count, datatype, request);
+  return checked_file_iread_at_all(Function::kFile_iread_at_all_c, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iread_at_all_c) MPI_File_iread_at_all_c __attribute__((weak, alias("PMPI_File_iread_at_all_c")));
 
@@ -414,11 +414,11 @@ extern "C" decltype(PMPI_File_iread_at_all_c) MPI_File_iread_at_all_c __attribut
   return call.end(code);
 }
 extern "C" int PMPI_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iread_shared(Function::kFile_iread_shared, __builtin_return_address(0), fh, buf, count, datatype, request);
+  return checked_file_iread_shared(Function::kFile_iread_shared, call_site(__builtin_return_address(0)), fh, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iread_shared) MPI_File_iread_shared __attribute__((weak, alias("PMPI_File_iread_shared")));
 extern "C" int PMPI_File_iread_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iread_shared(Function::kFile_iread_shared_c, __builtin_return_address(0), fh, buf, count, datatype, request);
+  return checked_file_iread_shared(Function::kFile_iread_shared_c, call_site(__builtin_return_address(0)), fh, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iread_shared_c) MPI_File_iread_shared_c __attribute__((weak, alias("PMPI_File_iread_shared_c")));
 
@@ -443,11 +443,11 @@ extern "C" decltype(PMPI_File_iread_shared_c) MPI_File_iread_shared_c __attribut
   return call.end(code);
 }
 extern "C" int PMPI_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iwrite(Function::kFile_iwrite, __builtin_return_address(0), fh, buf, count, datatype, request);
+  return checked_file_iwrite(Function::kFile_iwrite, call_site(__builtin_return_address(0)), fh, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iwrite) MPI_File_iwrite __attribute__((weak, alias("PMPI_File_iwrite")));
 extern "C" int PMPI_File_iwrite_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iwrite(Function::kFile_iwrite_c, __builtin_return_address(0), fh, buf, count, datatype, request);
+  return checked_file_iwrite(Function::kFile_iwrite_c, call_site(__builtin_return_address(0)), fh, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iwrite_c) MPI_File_iwrite_c __attribute__((weak, alias("PMPI_File_iwrite_c")));
 
@@ -473,11 +473,11 @@ extern "C" decltype(PMPI_File_iwrite_c) MPI_File_iwrite_c __attribute__((weak, a
   return call.end(code);
 }
 extern "C" int PMPI_File_iwrite_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iwrite_all(Function::kFile_iwrite_all, __builtin_return_address(0), fh, buf, count, datatype, request);
+  return checked_file_iwrite_all(Function::kFile_iwrite_all, call_site(__builtin_return_address(0)), fh, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iwrite_all) MPI_File_iwrite_all __attribute__((weak, alias("PMPI_File_iwrite_all")));
 extern "C" int PMPI_File_iwrite_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iwrite_all(Function::kFile_iwrite_all_c, __builtin_return_address(0), fh, buf, count, datatype, request);
+  return checked_file_iwrite_all(Function::kFile_iwrite_all_c, call_site(__builtin_return_address(0)), fh, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iwrite_all_c) MPI_File_iwrite_all_c __attribute__((weak, alias("PMPI_File_iwrite_all_c")));
 
@@ -502,11 +502,11 @@ extern "C" decltype(PMPI_File_iwrite_all_c) MPI_File_iwrite_all_c __attribute__(
   return call.end(code);
 }
 extern "C" int PMPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iwrite_at(Function::kFile_iwrite_at, __builtin_return_address(0), fh, offset, buf, count, datatype, request);
+  return checked_file_iwrite_at(Function::kFile_iwrite_at, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iwrite_at) MPI_File_iwrite_at __attribute__((weak, alias("PMPI_File_iwrite_at")));
 extern "C" int PMPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iwrite_at(Function::kFile_iwrite_at_c, __builtin_return_address(0), fh, offset, buf, count, datatype, request);
+  return checked_file_iwrite_at(Function::kFile_iwrite_at_c, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iwrite_at_c) MPI_File_iwrite_at_c __attribute__((weak, alias("PMPI_File_iwrite_at_c")));
 
@@ -532,11 +532,11 @@ extern "C" decltype(PMPI_File_iwrite_at_c) MPI_File_iwrite_at_c __attribute__((w
   return call.end(code);
 }
 extern "C" int PMPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iwrite_at_all(Function::kFile_iwrite_at_all, __builtin_return_address(0), fh, offset, buf, count, datatype, request);
+  return checked_file_iwrite_at_all(Function::kFile_iwrite_at_all, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iwrite_at_all) MPI_File_iwrite_at_all __attribute__((weak, alias("PMPI_File_iwrite_at_all")));
 extern "C" int PMPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iwrite_at_all(Function::kFile_iwrite_at_all_c, __builtin_return_address(0), fh, offset, buf, count, datatype, request);
+  return checked_file_iwrite_at_all(Function::kFile_iwrite_at_all_c, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iwrite_at_all_c) MPI_File_iwrite_at_all_c __attribute__((weak, alias("PMPI_File_iwrite_at_all_c")));
 
@@ -561,16 +561,16 @@ extern "C" decltype(PMPI_File_iwrite_at_all_c) MPI_File_iwrite_at_all_c __attrib
   return call.end(code);
 }
 extern "C" int PMPI_File_iwrite_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iwrite_shared(Function::kFile_iwrite_shared, __builtin_return_address(0), fh, buf, count, datatype, request);
+  return checked_file_iwrite_shared(Function::kFile_iwrite_shared, call_site(__builtin_return_address(0)), fh, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iwrite_shared) MPI_File_iwrite_shared __attribute__((weak, alias("PMPI_File_iwrite_shared")));
 extern "C" int PMPI_File_iwrite_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  return checked_file_iwrite_shared(Function::kFile_iwrite_shared_c, __builtin_return_address(0), fh, buf, count, datatype, request);
+  return checked_file_iwrite_shared(Function::kFile_iwrite_shared_c, call_site(__builtin_return_address(0)), fh, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iwrite_shared_c) MPI_File_iwrite_shared_c __attribute__((weak, alias("PMPI_File_iwrite_shared_c")));
 
 extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
-  Call call(Function::kFile_open, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_open, call_site(__builtin_return_address(0)), FileCall{});
   Comm* core_comm = nullptr;
   const int core_amode = abi::file_mode_to_core(amode);
   Info* core_info = nullptr;
@@ -594,7 +594,7 @@ extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MP
 extern "C" decltype(PMPI_File_open) MPI_File_open __attribute__((weak, alias("PMPI_File_open")));
 
 extern "C" int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) {
-  Call call(Function::kFile_preallocate, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_preallocate, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh)) {
     return call.fail();
@@ -625,11 +625,11 @@ extern "C" decltype(PMPI_File_preallocate) MPI_File_preallocate __attribute__((w
   return call.end(code);
 }
 extern "C" int PMPI_File_read(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_read(Function::kFile_read, __builtin_return_address(0), fh, buf, count, datatype, status);
+  return checked_file_read(Function::kFile_read, call_site(__builtin_return_address(0)), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_read) MPI_File_read __attribute__((weak, alias("PMPI_File_read")));
 extern "C" int PMPI_File_read_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_read(Function::kFile_read_c, __builtin_return_address(0), fh, buf, count, datatype, status);
+  return checked_file_read(Function::kFile_read_c, call_site(__builtin_return_address(0)), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_read_c) MPI_File_read_c __attribute__((weak, alias("PMPI_File_read_c")));
 
@@ -654,11 +654,11 @@ extern "C" decltype(PMPI_File_read_c) MPI_File_read_c __attribute__((weak, alias
   return call.end(code);
 }
 extern "C" int PMPI_File_read_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_read_all(Function::kFile_read_all, __builtin_return_address(0), fh, buf, count, datatype, status);
+  return checked_file_read_all(Function::kFile_read_all, call_site(__builtin_return_address(0)), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_read_all) MPI_File_read_all __attribute__((weak, alias("PMPI_File_read_all")));
 extern "C" int PMPI_File_read_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_read_all(Function::kFile_read_all_c, __builtin_return_address(0), fh, buf, count, datatype, status);
+  return checked_file_read_all(Function::kFile_read_all_c, call_site(__builtin_return_address(0)), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_read_all_c) MPI_File_read_all_c __attribute__((weak, alias("PMPI_File_read_all_c")));
 
@@ -677,16 +677,16 @@ extern "C" decltype(PMPI_File_read_all_c) MPI_File_read_all_c __attribute__((wea
   return call.end(api::file_read_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" int PMPI_File_read_all_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
-  return checked_file_read_all_begin(Function::kFile_read_all_begin, __builtin_return_address(0), fh, buf, count, datatype);
+  return checked_file_read_all_begin(Function::kFile_read_all_begin, call_site(__builtin_return_address(0)), fh, buf, count, datatype);
 }
 extern "C" decltype(PMPI_File_read_all_begin) MPI_File_read_all_begin __attribute__((weak, alias("PMPI_File_read_all_begin")));
 extern "C" int PMPI_File_read_all_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
-  return checked_file_read_all_begin(Function::kFile_read_all_begin_c, __builtin_return_address(0), fh, buf, count, datatype);
+  return checked_file_read_all_begin(Function::kFile_read_all_begin_c, call_site(__builtin_return_address(0)), fh, buf, count, datatype);
 }
 extern "C" decltype(PMPI_File_read_all_begin_c) MPI_File_read_all_begin_c __attribute__((weak, alias("PMPI_File_read_all_begin_c")));
 
 extern "C" int PMPI_File_read_all_end(MPI_File fh, void* buf, MPI_Status* status) {
-  Call call(Function::kFile_read_all_end, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_read_all_end, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   StatusOut core_status(status);
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -723,11 +723,11 @@ extern "C" decltype(PMPI_File_read_all_end) MPI_File_read_all_end __attribute__(
   return call.end(code);
 }
 extern "C" int PMPI_File_read_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_read_at(Function::kFile_read_at, __builtin_return_address(0), fh, offset, buf, count, datatype, status);
+  return checked_file_read_at(Function::kFile_read_at, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_read_at) MPI_File_read_at __attribute__((weak, alias("PMPI_File_read_at")));
 extern "C" int PMPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_read_at(Function::kFile_read_at_c, __builtin_return_address(0), fh, offset, buf, count, datatype, status);
+  return checked_file_read_at(Function::kFile_read_at_c, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_read_at_c) MPI_File_read_at_c __attribute__((weak, alias("PMPI_File_read_at_c")));
 
@@ -752,11 +752,11 @@ extern "C" decltype(PMPI_File_read_at_c) MPI_File_read_at_c __attribute__((weak,
   return call.end(code);
 }
 extern "C" int PMPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_read_at_all(Function::kFile_read_at_all, __builtin_return_address(0), fh, offset, buf, count, datatype, status);
+  return checked_file_read_at_all(Function::kFile_read_at_all, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_read_at_all) MPI_File_read_at_all __attribute__((weak, alias("PMPI_File_read_at_all")));
 extern "C" int PMPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_read_at_all(Function::kFile_read_at_all_c, __builtin_return_address(0), fh, offset, buf, count, datatype, status);
+  return checked_file_read_at_all(Function::kFile_read_at_all_c, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_read_at_all_c) MPI_File_read_at_all_c __attribute__((weak, alias("PMPI_File_read_at_all_c")));
 
@@ -775,16 +775,16 @@ extern "C" decltype(PMPI_File_read_at_all_c) MPI_File_read_at_all_c __attribute_
   return call.end(api::file_read_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" int PMPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype) {
-  return checked_file_read_at_all_begin(Function::kFile_read_at_all_begin, __builtin_return_address(0), fh, offset, buf, count, datatype);
+  return checked_file_read_at_all_begin(Function::kFile_read_at_all_begin, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype);
 }
 extern "C" decltype(PMPI_File_read_at_all_begin) MPI_File_read_at_all_begin __attribute__((weak, alias("PMPI_File_read_at_all_begin")));
 extern "C" int PMPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype) {
-  return checked_file_read_at_all_begin(Function::kFile_read_at_all_begin_c, __builtin_return_address(0), fh, offset, buf, count, datatype);
+  return checked_file_read_at_all_begin(Function::kFile_read_at_all_begin_c, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype);
 }
 extern "C" decltype(PMPI_File_read_at_all_begin_c) MPI_File_read_at_all_begin_c __attribute__((weak, alias("PMPI_File_read_at_all_begin_c")));
 
 extern "C" int PMPI_File_read_at_all_end(MPI_File fh, void* buf, MPI_Status* status) {
-  Call call(Function::kFile_read_at_all_end, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_read_at_all_end, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   StatusOut core_status(status);
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -822,11 +822,11 @@ extern "C" decltype(PMPI_File_read_at_all_end) MPI_File_read_at_all_end __attrib
   return call.end(code);
 }
 extern "C" int PMPI_File_read_ordered(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_read_ordered(Function::kFile_read_ordered, __builtin_return_address(0), fh, buf, count, datatype, status);
+  return checked_file_read_ordered(Function::kFile_read_ordered, call_site(__builtin_return_address(0)), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_read_ordered) MPI_File_read_ordered __attribute__((weak, alias("PMPI_File_read_ordered")));
 extern "C" int PMPI_File_read_ordered_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_read_ordered(Function::kFile_read_ordered_c, __builtin_return_address(0), fh, buf, count, datatype, status);
+  return checked_file_read_ordered(Function::kFile_read_ordered_c, call_site(__builtin_return_address(0)), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_read_ordered_c) MPI_File_read_ordered_c __attribute__((weak, alias("PMPI_File_read_ordered_c")));
 
@@ -845,16 +845,16 @@ extern "C" decltype(PMPI_File_read_ordered_c) MPI_File_read_ordered_c __attribut
   return call.end(api::file_read_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" int PMPI_File_read_ordered_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
-  return checked_file_read_ordered_begin(Function::kFile_read_ordered_begin, __builtin_return_address(0), fh, buf, count, datatype);
+  return checked_file_read_ordered_begin(Function::kFile_read_ordered_begin, call_site(__builtin_return_address(0)), fh, buf, count, datatype);
 }
 extern "C" decltype(PMPI_File_read_ordered_begin) MPI_File_read_ordered_begin __attribute__((weak, alias("PMPI_File_read_ordered_begin")));
 extern "C" int PMPI_File_read_ordered_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
-  return checked_file_read_ordered_begin(Function::kFile_read_ordered_begin_c, __builtin_return_address(0), fh, buf, count, datatype);
+  return checked_file_read_ordered_begin(Function::kFile_read_ordered_begin_c, call_site(__builtin_return_address(0)), fh, buf, count, datatype);
 }
 extern "C" decltype(PMPI_File_read_ordered_begin_c) MPI_File_read_ordered_begin_c __attribute__((weak, alias("PMPI_File_read_ordered_begin_c")));
 
 extern "C" int PMPI_File_read_ordered_end(MPI_File fh, void* buf, MPI_Status* status) {
-  Call call(Function::kFile_read_ordered_end, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_read_ordered_end, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   StatusOut core_status(status);
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -891,16 +891,16 @@ extern "C" decltype(PMPI_File_read_ordered_end) MPI_File_read_ordered_end __attr
   return call.end(code);
 }
 extern "C" int PMPI_File_read_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_read_shared(Function::kFile_read_shared, __builtin_return_address(0), fh, buf, count, datatype, status);
+  return checked_file_read_shared(Function::kFile_read_shared, call_site(__builtin_return_address(0)), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_read_shared) MPI_File_read_shared __attribute__((weak, alias("PMPI_File_read_shared")));
 extern "C" int PMPI_File_read_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_read_shared(Function::kFile_read_shared_c, __builtin_return_address(0), fh, buf, count, datatype, status);
+  return checked_file_read_shared(Function::kFile_read_shared_c, call_site(__builtin_return_address(0)), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_read_shared_c) MPI_File_read_shared_c __attribute__((weak, alias("PMPI_File_read_shared_c")));
 
 extern "C" int PMPI_File_seek(MPI_File fh, MPI_Offset offset, int whence) {
-  Call call(Function::kFile_seek, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_seek, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   const int core_whence = abi::seek_to_core(whence);
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -913,7 +913,7 @@ extern "C" int PMPI_File_seek(MPI_File fh, MPI_Offset offset, int whence) {
 extern "C" decltype(PMPI_File_seek) MPI_File_seek __attribute__((weak, alias("PMPI_File_seek")));
 
 extern "C" int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence) {
-  Call call(Function::kFile_seek_shared, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_seek_shared, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   const int core_whence = abi::seek_to_core(whence);
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -927,7 +927,7 @@ extern "C" int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence)
 extern "C" decltype(PMPI_File_seek_shared) MPI_File_seek_shared __attribute__((weak, alias("PMPI_File_seek_shared")));
 
 extern "C" int PMPI_File_set_atomicity(MPI_File fh, int flag) {
-  Call call(Function::kFile_set_atomicity, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_set_atomicity, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh)) {
     return call.fail();
@@ -939,7 +939,7 @@ extern "C" int PMPI_File_set_atomicity(MPI_File fh, int flag) {
 extern "C" decltype(PMPI_File_set_atomicity) MPI_File_set_atomicity __attribute__((weak, alias("PMPI_File_set_atomicity")));
 
 extern "C" int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler) {
-  Call call(Function::kFile_set_errhandler, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_set_errhandler, call_site(__builtin_return_address(0)), FileCall{});
   File* core_file = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle_or_null<File>(file, "file", &core_file) ||
@@ -952,7 +952,7 @@ extern "C" int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler
 extern "C" decltype(PMPI_File_set_errhandler) MPI_File_set_errhandler __attribute__((weak, alias("PMPI_File_set_errhandler")));
 
 extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) {
-  Call call(Function::kFile_set_info, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_set_info, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   Info* core_info = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -966,7 +966,7 @@ extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) {
 extern "C" decltype(PMPI_File_set_info) MPI_File_set_info __attribute__((weak, alias("PMPI_File_set_info")));
 
 extern "C" int PMPI_File_set_size(MPI_File fh, MPI_Offset size) {
-  Call call(Function::kFile_set_size, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_set_size, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh)) {
     return call.fail();
@@ -978,7 +978,7 @@ extern "C" int PMPI_File_set_size(MPI_File fh, MPI_Offset size) {
 extern "C" decltype(PMPI_File_set_size) MPI_File_set_size __attribute__((weak, alias("PMPI_File_set_size")));
 
 extern "C" int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep, MPI_Info info) {
-  Call call(Function::kFile_set_view, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_set_view, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_etype = nullptr;
   Datatype* core_filetype = nullptr;
@@ -997,7 +997,7 @@ extern "C" int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype ety
 extern "C" decltype(PMPI_File_set_view) MPI_File_set_view __attribute__((weak, alias("PMPI_File_set_view")));
 
 extern "C" int PMPI_File_sync(MPI_File fh) {
-  Call call(Function::kFile_sync, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_sync, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh)) {
     return call.fail();
@@ -1028,11 +1028,11 @@ extern "C" decltype(PMPI_File_sync) MPI_File_sync __attribute__((weak, alias("PM
   return call.end(code);
 }
 extern "C" int PMPI_File_write(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_write(Function::kFile_write, __builtin_return_address(0), fh, buf, count, datatype, status);
+  return checked_file_write(Function::kFile_write, call_site(__builtin_return_address(0)), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_write) MPI_File_write __attribute__((weak, alias("PMPI_File_write")));
 extern "C" int PMPI_File_write_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_write(Function::kFile_write_c, __builtin_return_address(0), fh, buf, count, datatype, status);
+  return checked_file_write(Function::kFile_write_c, call_site(__builtin_return_address(0)), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_write_c) MPI_File_write_c __attribute__((weak, alias("PMPI_File_write_c")));
 
@@ -1057,11 +1057,11 @@ extern "C" decltype(PMPI_File_write_c) MPI_File_write_c __attribute__((weak, ali
   return call.end(code);
 }
 extern "C" int PMPI_File_write_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_write_all(Function::kFile_write_all, __builtin_return_address(0), fh, buf, count, datatype, status);
+  return checked_file_write_all(Function::kFile_write_all, call_site(__builtin_return_address(0)), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_write_all) MPI_File_write_all __attribute__((weak, alias("PMPI_File_write_all")));
 extern "C" int PMPI_File_write_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_write_all(Function::kFile_write_all_c, __builtin_return_address(0), fh, buf, count, datatype, status);
+  return checked_file_write_all(Function::kFile_write_all_c, call_site(__builtin_return_address(0)), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_write_all_c) MPI_File_write_all_c __attribute__((weak, alias("PMPI_File_write_all_c")));
 
@@ -1080,16 +1080,16 @@ extern "C" decltype(PMPI_File_write_all_c) MPI_File_write_all_c __attribute__((w
   return call.end(api::file_write_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" int PMPI_File_write_all_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
-  return checked_file_write_all_begin(Function::kFile_write_all_begin, __builtin_return_address(0), fh, buf, count, datatype);
+  return checked_file_write_all_begin(Function::kFile_write_all_begin, call_site(__builtin_return_address(0)), fh, buf, count, datatype);
 }
 extern "C" decltype(PMPI_File_write_all_begin) MPI_File_write_all_begin __attribute__((weak, alias("PMPI_File_write_all_begin")));
 extern "C" int PMPI_File_write_all_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
-  return checked_file_write_all_begin(Function::kFile_write_all_begin_c, __builtin_return_address(0), fh, buf, count, datatype);
+  return checked_file_write_all_begin(Function::kFile_write_all_begin_c, call_site(__builtin_return_address(0)), fh, buf, count, datatype);
 }
 extern "C" decltype(PMPI_File_write_all_begin_c) MPI_File_write_all_begin_c __attribute__((weak, alias("PMPI_File_write_all_begin_c")));
 
 extern "C" int PMPI_File_write_all_end(MPI_File fh, const void* buf, MPI_Status* status) {
-  Call call(Function::kFile_write_all_end, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_write_all_end, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   StatusOut core_status(status);
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -1126,11 +1126,11 @@ extern "C" decltype(PMPI_File_write_all_end) MPI_File_write_all_end __attribute_
   return call.end(code);
 }
 extern "C" int PMPI_File_write_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_write_at(Function::kFile_write_at, __builtin_return_address(0), fh, offset, buf, count, datatype, status);
+  return checked_file_write_at(Function::kFile_write_at, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_write_at) MPI_File_write_at __attribute__((weak, alias("PMPI_File_write_at")));
 extern "C" int PMPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_write_at(Function::kFile_write_at_c, __builtin_return_address(0), fh, offset, buf, count, datatype, status);
+  return checked_file_write_at(Function::kFile_write_at_c, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_write_at_c) MPI_File_write_at_c __attribute__((weak, alias("PMPI_File_write_at_c")));
 
@@ -1155,11 +1155,11 @@ extern "C" decltype(PMPI_File_write_at_c) MPI_File_write_at_c __attribute__((wea
   return call.end(code);
 }
 extern "C" int PMPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_write_at_all(Function::kFile_write_at_all, __builtin_return_address(0), fh, offset, buf, count, datatype, status);
+  return checked_file_write_at_all(Function::kFile_write_at_all, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_write_at_all) MPI_File_write_at_all __attribute__((weak, alias("PMPI_File_write_at_all")));
 extern "C" int PMPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_write_at_all(Function::kFile_write_at_all_c, __builtin_return_address(0), fh, offset, buf, count, datatype, status);
+  return checked_file_write_at_all(Function::kFile_write_at_all_c, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_write_at_all_c) MPI_File_write_at_all_c __attribute__((weak, alias("PMPI_File_write_at_all_c")));
 
@@ -1178,16 +1178,16 @@ extern "C" decltype(PMPI_File_write_at_all_c) MPI_File_write_at_all_c __attribut
   return call.end(api::file_write_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" int PMPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype) {
-  return checked_file_write_at_all_begin(Function::kFile_write_at_all_begin, __builtin_return_address(0), fh, offset, buf, count, datatype);
+  return checked_file_write_at_all_begin(Function::kFile_write_at_all_begin, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype);
 }
 extern "C" decltype(PMPI_File_write_at_all_begin) MPI_File_write_at_all_begin __attribute__((weak, alias("PMPI_File_write_at_all_begin")));
 extern "C" int PMPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype) {
-  return checked_file_write_at_all_begin(Function::kFile_write_at_all_begin_c, __builtin_return_address(0), fh, offset, buf, count, datatype);
+  return checked_file_write_at_all_begin(Function::kFile_write_at_all_begin_c, call_site(__builtin_return_address(0)), fh, offset, buf, count, datatype);
 }
 extern "C" decltype(PMPI_File_write_at_all_begin_c) MPI_File_write_at_all_begin_c __attribute__((weak, alias("PMPI_File_write_at_all_begin_c")));
 
 extern "C" int PMPI_File_write_at_all_end(MPI_File fh, const void* buf, MPI_Status* status) {
-  Call call(Function::kFile_write_at_all_end, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_write_at_all_end, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   StatusOut core_status(status);
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -1225,11 +1225,11 @@ extern "C" decltype(PMPI_File_write_at_all_end) MPI_File_write_at_all_end __attr
   return call.end(code);
 }
 extern "C" int PMPI_File_write_ordered(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_write_ordered(Function::kFile_write_ordered, __builtin_return_address(0), fh, buf, count, datatype, status);
+  return checked_file_write_ordered(Function::kFile_write_ordered, call_site(__builtin_return_address(0)), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_write_ordered) MPI_File_write_ordered __attribute__((weak, alias("PMPI_File_write_ordered")));
 extern "C" int PMPI_File_write_ordered_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_write_ordered(Function::kFile_write_ordered_c, __builtin_return_address(0), fh, buf, count, datatype, status);
+  return checked_file_write_ordered(Function::kFile_write_ordered_c, call_site(__builtin_return_address(0)), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_write_ordered_c) MPI_File_write_ordered_c __attribute__((weak, alias("PMPI_File_write_ordered_c")));
 
@@ -1248,16 +1248,16 @@ extern "C" decltype(PMPI_File_write_ordered_c) MPI_File_write_ordered_c __attrib
   return call.end(api::file_write_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" int PMPI_File_write_ordered_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
-  return checked_file_write_ordered_begin(Function::kFile_write_ordered_begin, __builtin_return_address(0), fh, buf, count, datatype);
+  return checked_file_write_ordered_begin(Function::kFile_write_ordered_begin, call_site(__builtin_return_address(0)), fh, buf, count, datatype);
 }
 extern "C" decltype(PMPI_File_write_ordered_begin) MPI_File_write_ordered_begin __attribute__((weak, alias("PMPI_File_write_ordered_begin")));
 extern "C" int PMPI_File_write_ordered_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
-  return checked_file_write_ordered_begin(Function::kFile_write_ordered_begin_c, __builtin_return_address(0), fh, buf, count, datatype);
+  return checked_file_write_ordered_begin(Function::kFile_write_ordered_begin_c, call_site(__builtin_return_address(0)), fh, buf, count, datatype);
 }
 extern "C" decltype(PMPI_File_write_ordered_begin_c) MPI_File_write_ordered_begin_c __attribute__((weak, alias("PMPI_File_write_ordered_begin_c")));
 
 extern "C" int PMPI_File_write_ordered_end(MPI_File fh, const void* buf, MPI_Status* status) {
-  Call call(Function::kFile_write_ordered_end, __builtin_return_address(0), FileCall{});
+  Call call(Function::kFile_write_ordered_end, call_site(__builtin_return_address(0)), FileCall{});
   File* core_fh = nullptr;
   StatusOut core_status(status);
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -1294,11 +1294,11 @@ extern "C" decltype(PMPI_File_write_ordered_end) MPI_File_write_ordered_end __at
   return call.end(code);
 }
 extern "C" int PMPI_File_write_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_write_shared(Function::kFile_write_shared, __builtin_return_address(0), fh, buf, count, datatype, status);
+  return checked_file_write_shared(Function::kFile_write_shared, call_site(__builtin_return_address(0)), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_write_shared) MPI_File_write_shared __attribute__((weak, alias("PMPI_File_write_shared")));
 extern "C" int PMPI_File_write_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  return checked_file_write_shared(Function::kFile_write_shared_c, __builtin_return_address(0), fh, buf, count, datatype, status);
+  return checked_file_write_shared(Function::kFile_write_shared_c, call_site(__builtin_return_address(0)), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_write_shared_c) MPI_File_write_shared_c __attribute__((weak, alias("PMPI_File_write_shared_c")));
 
@@ -1311,10 +1311,10 @@ extern "C" decltype(PMPI_File_write_shared_c) MPI_File_write_shared_c __attribut
   return call.end(api::register_datarep(call.process, datarep, reinterpret_cast<AnyFunction>(read_conversion_fn), reinterpret_cast<AnyFunction>(write_conversion_fn), reinterpret_cast<AnyFunction>(dtype_file_extent_fn), extra_state, function == Function::kRegister_datarep_c));
 }
 extern "C" int PMPI_Register_datarep(const char* datarep, MPI_Datarep_conversion_function* read_conversion_fn, MPI_Datarep_conversion_function* write_conversion_fn, MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) {
-  return checked_register_datarep(Function::kRegister_datarep, __builtin_return_address(0), datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state);
+  return checked_register_datarep(Function::kRegister_datarep, call_site(__builtin_return_address(0)), datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state);
 }
 extern "C" decltype(PMPI_Register_datarep) MPI_Register_datarep __attribute__((weak, alias("PMPI_Register_datarep")));
 extern "C" int PMPI_Register_datarep_c(const char* datarep, MPI_Datarep_conversion_function_c* read_conversion_fn, MPI_Datarep_conversion_function_c* write_conversion_fn, MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) {
-  return checked_register_datarep(Function::kRegister_datarep_c, __builtin_return_address(0), datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state);
+  return checked_register_datarep(Function::kRegister_datarep_c, call_site(__builtin_return_address(0)), datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state);
 }
 extern "C" decltype(PMPI_Register_datarep_c) MPI_Register_datarep_c __attribute__((weak, alias("PMPI_Register_datarep_c")));

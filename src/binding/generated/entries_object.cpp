@@ -13,7 +13,7 @@
 using namespace tasuki;
 
 extern "C" int PMPI_Add_error_class(int* errorclass) {
-  Call call(Function::kAdd_error_class, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kAdd_error_class, call_site(__builtin_return_address(0)), AnyTime{});
   int core_errorclass = 0;
   if (!call.pointer(errorclass, "errorclass")) {
     return call.fail();
@@ -27,7 +27,7 @@ extern "C" int PMPI_Add_error_class(int* errorclass) {
 extern "C" decltype(PMPI_Add_error_class) MPI_Add_error_class __attribute__((weak, alias("PMPI_Add_error_class")));
 
 extern "C" int PMPI_Add_error_code(int errorclass, int* errorcode) {
-  Call call(Function::kAdd_error_code, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kAdd_error_code, call_site(__builtin_return_address(0)), AnyTime{});
   const int core_errorclass = abi::error_to_core(errorclass);
   int core_errorcode = 0;
   if (!call.constant(errorclass, core_errorclass, "errorclass", kErrArg) ||
@@ -43,7 +43,7 @@ extern "C" int PMPI_Add_error_code(int errorclass, int* errorcode) {
 extern "C" decltype(PMPI_Add_error_code) MPI_Add_error_code __attribute__((weak, alias("PMPI_Add_error_code")));
 
 extern "C" int PMPI_Add_error_string(int errorcode, const char* string) {
-  Call call(Function::kAdd_error_string, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kAdd_error_string, call_site(__builtin_return_address(0)), AnyTime{});
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg) ||
       !call.text(string, "string")) {
@@ -54,7 +54,7 @@ extern "C" int PMPI_Add_error_string(int errorcode, const char* string) {
 extern "C" decltype(PMPI_Add_error_string) MPI_Add_error_string __attribute__((weak, alias("PMPI_Add_error_string")));
 
 extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
-  Call call(Function::kAlloc_mem, __builtin_return_address(0));
+  Call call(Function::kAlloc_mem, call_site(__builtin_return_address(0)));
   Info* core_info = nullptr;
   void* core_baseptr = nullptr;
   if (!call.handle_or_null<Info>(info, "info", &core_info) ||
@@ -70,7 +70,7 @@ extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
 extern "C" decltype(PMPI_Alloc_mem) MPI_Alloc_mem __attribute__((weak, alias("PMPI_Alloc_mem")));
 
 extern "C" int PMPI_Attr_delete(MPI_Comm comm, int keyval) {
-  Call call(Function::kAttr_delete, __builtin_return_address(0));
+  Call call(Function::kAttr_delete, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   const int core_keyval = abi::keyval_to_core(keyval);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -83,7 +83,7 @@ extern "C" int PMPI_Attr_delete(MPI_Comm comm, int keyval) {
 extern "C" decltype(PMPI_Attr_delete) MPI_Attr_delete __attribute__((weak, alias("PMPI_Attr_delete")));
 
 extern "C" int PMPI_Attr_get(MPI_Comm comm, int keyval, void* attribute_val, int* flag) {
-  Call call(Function::kAttr_get, __builtin_return_address(0));
+  Call call(Function::kAttr_get, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   const int core_keyval = abi::keyval_to_core(keyval);
   void* core_attribute_val = nullptr;
@@ -105,7 +105,7 @@ extern "C" int PMPI_Attr_get(MPI_Comm comm, int keyval, void* attribute_val, int
 extern "C" decltype(PMPI_Attr_get) MPI_Attr_get __attribute__((weak, alias("PMPI_Attr_get")));
 
 extern "C" int PMPI_Attr_put(MPI_Comm comm, int keyval, void* attribute_val) {
-  Call call(Function::kAttr_put, __builtin_return_address(0));
+  Call call(Function::kAttr_put, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   const int core_keyval = abi::keyval_to_core(keyval);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -118,7 +118,7 @@ extern "C" int PMPI_Attr_put(MPI_Comm comm, int keyval, void* attribute_val) {
 extern "C" decltype(PMPI_Attr_put) MPI_Attr_put __attribute__((weak, alias("PMPI_Attr_put")));
 
 extern "C" int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
-  Call call(Function::kComm_call_errhandler, __builtin_return_address(0));
+  Call call(Function::kComm_call_errhandler, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -131,7 +131,7 @@ extern "C" int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
 extern "C" decltype(PMPI_Comm_call_errhandler) MPI_Comm_call_errhandler __attribute__((weak, alias("PMPI_Comm_call_errhandler")));
 
 extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
-  Call call(Function::kComm_compare, __builtin_return_address(0));
+  Call call(Function::kComm_compare, call_site(__builtin_return_address(0)));
   Comm* core_comm1 = nullptr;
   Comm* core_comm2 = nullptr;
   int core_result = 0;
@@ -150,7 +150,7 @@ extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
 extern "C" decltype(PMPI_Comm_compare) MPI_Comm_compare __attribute__((weak, alias("PMPI_Comm_compare")));
 
 extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
-  Call call(Function::kComm_create, __builtin_return_address(0));
+  Call call(Function::kComm_create, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Group* core_group = nullptr;
   Comm* core_newcomm = nullptr;
@@ -171,7 +171,7 @@ extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcom
 extern "C" decltype(PMPI_Comm_create) MPI_Comm_create __attribute__((weak, alias("PMPI_Comm_create")));
 
 extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* comm_errhandler_fn, MPI_Errhandler* errhandler) {
-  Call call(Function::kComm_create_errhandler, __builtin_return_address(0));
+  Call call(Function::kComm_create_errhandler, call_site(__builtin_return_address(0)));
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(comm_errhandler_fn), "comm_errhandler_fn") ||
       !call.pointer(errhandler, "errhandler")) {
@@ -187,7 +187,7 @@ extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* comm_er
 extern "C" decltype(PMPI_Comm_create_errhandler) MPI_Comm_create_errhandler __attribute__((weak, alias("PMPI_Comm_create_errhandler")));
 
 extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newcomm) {
-  Call call(Function::kComm_create_from_group, __builtin_return_address(0));
+  Call call(Function::kComm_create_from_group, call_site(__builtin_return_address(0)));
   call.blame_if_valid_errhandler(errhandler);
   Group* core_group = nullptr;
   Info* core_info = nullptr;
@@ -210,7 +210,7 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringta
 extern "C" decltype(PMPI_Comm_create_from_group) MPI_Comm_create_from_group __attribute__((weak, alias("PMPI_Comm_create_from_group")));
 
 extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
-  Call call(Function::kComm_create_group, __builtin_return_address(0));
+  Call call(Function::kComm_create_group, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Group* core_group = nullptr;
   Comm* core_newcomm = nullptr;
@@ -233,7 +233,7 @@ extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, M
 extern "C" decltype(PMPI_Comm_create_group) MPI_Comm_create_group __attribute__((weak, alias("PMPI_Comm_create_group")));
 
 extern "C" int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function* comm_copy_attr_fn, MPI_Comm_delete_attr_function* comm_delete_attr_fn, int* comm_keyval, void* extra_state) {
-  Call call(Function::kComm_create_keyval, __builtin_return_address(0));
+  Call call(Function::kComm_create_keyval, call_site(__builtin_return_address(0)));
   const CopyFunction core_comm_copy_attr_fn = copy_function(reinterpret_cast<AnyFunction>(comm_copy_attr_fn));
   int core_comm_keyval = 0;
   if (!call.pointer(comm_keyval, "comm_keyval")) {
@@ -248,7 +248,7 @@ extern "C" int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function* comm_copy_at
 extern "C" decltype(PMPI_Comm_create_keyval) MPI_Comm_create_keyval __attribute__((weak, alias("PMPI_Comm_create_keyval")));
 
 extern "C" int PMPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) {
-  Call call(Function::kComm_delete_attr, __builtin_return_address(0));
+  Call call(Function::kComm_delete_attr, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   const int core_comm_keyval = abi::keyval_to_core(comm_keyval);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -261,7 +261,7 @@ extern "C" int PMPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) {
 extern "C" decltype(PMPI_Comm_delete_attr) MPI_Comm_delete_attr __attribute__((weak, alias("PMPI_Comm_delete_attr")));
 
 extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
-  Call call(Function::kComm_dup, __builtin_return_address(0));
+  Call call(Function::kComm_dup, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Comm* core_newcomm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -280,7 +280,7 @@ extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
 extern "C" decltype(PMPI_Comm_dup) MPI_Comm_dup __attribute__((weak, alias("PMPI_Comm_dup")));
 
 extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
-  Call call(Function::kComm_dup_with_info, __builtin_return_address(0));
+  Call call(Function::kComm_dup_with_info, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   Comm* core_newcomm = nullptr;
@@ -301,7 +301,7 @@ extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* n
 extern "C" decltype(PMPI_Comm_dup_with_info) MPI_Comm_dup_with_info __attribute__((weak, alias("PMPI_Comm_dup_with_info")));
 
 extern "C" int PMPI_Comm_free(MPI_Comm* comm) {
-  Call call(Function::kComm_free, __builtin_return_address(0));
+  Call call(Function::kComm_free, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   if (!call.pointer(comm, "comm") ||
       !call.handle<Comm>(*comm, "comm", &core_comm)) {
@@ -316,7 +316,7 @@ extern "C" int PMPI_Comm_free(MPI_Comm* comm) {
 extern "C" decltype(PMPI_Comm_free) MPI_Comm_free __attribute__((weak, alias("PMPI_Comm_free")));
 
 extern "C" int PMPI_Comm_free_keyval(int* comm_keyval) {
-  Call call(Function::kComm_free_keyval, __builtin_return_address(0));
+  Call call(Function::kComm_free_keyval, call_site(__builtin_return_address(0)));
   if (!call.pointer(comm_keyval, "comm_keyval")) {
     return call.fail();
   }
@@ -333,7 +333,7 @@ extern "C" int PMPI_Comm_free_keyval(int* comm_keyval) {
 extern "C" decltype(PMPI_Comm_free_keyval) MPI_Comm_free_keyval __attribute__((weak, alias("PMPI_Comm_free_keyval")));
 
 extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribute_val, int* flag) {
-  Call call(Function::kComm_get_attr, __builtin_return_address(0));
+  Call call(Function::kComm_get_attr, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   const int core_comm_keyval = abi::keyval_to_core(comm_keyval);
   void* core_attribute_val = nullptr;
@@ -355,7 +355,7 @@ extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribut
 extern "C" decltype(PMPI_Comm_get_attr) MPI_Comm_get_attr __attribute__((weak, alias("PMPI_Comm_get_attr")));
 
 extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) {
-  Call call(Function::kComm_get_errhandler, __builtin_return_address(0));
+  Call call(Function::kComm_get_errhandler, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -373,7 +373,7 @@ extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandle
 extern "C" decltype(PMPI_Comm_get_errhandler) MPI_Comm_get_errhandler __attribute__((weak, alias("PMPI_Comm_get_errhandler")));
 
 extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
-  Call call(Function::kComm_get_info, __builtin_return_address(0));
+  Call call(Function::kComm_get_info, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Info* core_info_used = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -391,7 +391,7 @@ extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
 extern "C" decltype(PMPI_Comm_get_info) MPI_Comm_get_info __attribute__((weak, alias("PMPI_Comm_get_info")));
 
 extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen) {
-  Call call(Function::kComm_get_name, __builtin_return_address(0));
+  Call call(Function::kComm_get_name, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   std::string core_comm_name;
   if (!call.handle_or_null<Comm>(comm, "comm", &core_comm) ||
@@ -409,7 +409,7 @@ extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen
 extern "C" decltype(PMPI_Comm_get_name) MPI_Comm_get_name __attribute__((weak, alias("PMPI_Comm_get_name")));
 
 extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
-  Call call(Function::kComm_group, __builtin_return_address(0));
+  Call call(Function::kComm_group, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Group* core_group = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -427,7 +427,7 @@ extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
 extern "C" decltype(PMPI_Comm_group) MPI_Comm_group __attribute__((weak, alias("PMPI_Comm_group")));
 
 extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
-  Call call(Function::kComm_idup, __builtin_return_address(0));
+  Call call(Function::kComm_idup, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Comm* core_newcomm = nullptr;
   Request* core_request = nullptr;
@@ -449,7 +449,7 @@ extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* req
 extern "C" decltype(PMPI_Comm_idup) MPI_Comm_idup __attribute__((weak, alias("PMPI_Comm_idup")));
 
 extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
-  Call call(Function::kComm_idup_with_info, __builtin_return_address(0));
+  Call call(Function::kComm_idup_with_info, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   Comm* core_newcomm = nullptr;
@@ -473,7 +473,7 @@ extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* 
 extern "C" decltype(PMPI_Comm_idup_with_info) MPI_Comm_idup_with_info __attribute__((weak, alias("PMPI_Comm_idup_with_info")));
 
 extern "C" int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
-  Call call(Function::kComm_rank, __builtin_return_address(0));
+  Call call(Function::kComm_rank, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   int core_rank = 0;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -490,7 +490,7 @@ extern "C" int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
 extern "C" decltype(PMPI_Comm_rank) MPI_Comm_rank __attribute__((weak, alias("PMPI_Comm_rank")));
 
 extern "C" int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
-  Call call(Function::kComm_remote_group, __builtin_return_address(0));
+  Call call(Function::kComm_remote_group, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Group* core_group = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -508,7 +508,7 @@ extern "C" int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
 extern "C" decltype(PMPI_Comm_remote_group) MPI_Comm_remote_group __attribute__((weak, alias("PMPI_Comm_remote_group")));
 
 extern "C" int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
-  Call call(Function::kComm_remote_size, __builtin_return_address(0));
+  Call call(Function::kComm_remote_size, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   int core_size = 0;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -525,7 +525,7 @@ extern "C" int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
 extern "C" decltype(PMPI_Comm_remote_size) MPI_Comm_remote_size __attribute__((weak, alias("PMPI_Comm_remote_size")));
 
 extern "C" int PMPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void* attribute_val) {
-  Call call(Function::kComm_set_attr, __builtin_return_address(0));
+  Call call(Function::kComm_set_attr, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   const int core_comm_keyval = abi::keyval_to_core(comm_keyval);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -538,7 +538,7 @@ extern "C" int PMPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void* attribut
 extern "C" decltype(PMPI_Comm_set_attr) MPI_Comm_set_attr __attribute__((weak, alias("PMPI_Comm_set_attr")));
 
 extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) {
-  Call call(Function::kComm_set_errhandler, __builtin_return_address(0));
+  Call call(Function::kComm_set_errhandler, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -551,7 +551,7 @@ extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler
 extern "C" decltype(PMPI_Comm_set_errhandler) MPI_Comm_set_errhandler __attribute__((weak, alias("PMPI_Comm_set_errhandler")));
 
 extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
-  Call call(Function::kComm_set_info, __builtin_return_address(0));
+  Call call(Function::kComm_set_info, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -565,7 +565,7 @@ extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
 extern "C" decltype(PMPI_Comm_set_info) MPI_Comm_set_info __attribute__((weak, alias("PMPI_Comm_set_info")));
 
 extern "C" int PMPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
-  Call call(Function::kComm_set_name, __builtin_return_address(0));
+  Call call(Function::kComm_set_name, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(comm_name, "comm_name")) {
@@ -577,7 +577,7 @@ extern "C" int PMPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
 extern "C" decltype(PMPI_Comm_set_name) MPI_Comm_set_name __attribute__((weak, alias("PMPI_Comm_set_name")));
 
 extern "C" int PMPI_Comm_size(MPI_Comm comm, int* size) {
-  Call call(Function::kComm_size, __builtin_return_address(0));
+  Call call(Function::kComm_size, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   int core_size = 0;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -594,7 +594,7 @@ extern "C" int PMPI_Comm_size(MPI_Comm comm, int* size) {
 extern "C" decltype(PMPI_Comm_size) MPI_Comm_size __attribute__((weak, alias("PMPI_Comm_size")));
 
 extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
-  Call call(Function::kComm_split, __builtin_return_address(0));
+  Call call(Function::kComm_split, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Comm* core_newcomm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -613,7 +613,7 @@ extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newc
 extern "C" decltype(PMPI_Comm_split) MPI_Comm_split __attribute__((weak, alias("PMPI_Comm_split")));
 
 extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
-  Call call(Function::kComm_split_type, __builtin_return_address(0));
+  Call call(Function::kComm_split_type, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   const int core_split_type = split_type_to_core(split_type);
   Info* core_info = nullptr;
@@ -636,7 +636,7 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
 extern "C" decltype(PMPI_Comm_split_type) MPI_Comm_split_type __attribute__((weak, alias("PMPI_Comm_split_type")));
 
 extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
-  Call call(Function::kComm_test_inter, __builtin_return_address(0));
+  Call call(Function::kComm_test_inter, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   bool core_flag = false;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -653,7 +653,7 @@ extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
 extern "C" decltype(PMPI_Comm_test_inter) MPI_Comm_test_inter __attribute__((weak, alias("PMPI_Comm_test_inter")));
 
 extern "C" int PMPI_Errhandler_free(MPI_Errhandler* errhandler) {
-  Call call(Function::kErrhandler_free, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kErrhandler_free, call_site(__builtin_return_address(0)), AnyTime{});
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(errhandler, "errhandler") ||
       !call.handle<Errhandler>(*errhandler, "errhandler", &core_errhandler)) {
@@ -666,7 +666,7 @@ extern "C" int PMPI_Errhandler_free(MPI_Errhandler* errhandler) {
 extern "C" decltype(PMPI_Errhandler_free) MPI_Errhandler_free __attribute__((weak, alias("PMPI_Errhandler_free")));
 
 extern "C" int PMPI_Error_class(int errorcode, int* errorclass) {
-  Call call(Function::kError_class, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kError_class, call_site(__builtin_return_address(0)), AnyTime{});
   const int core_errorcode = abi::error_to_core(errorcode);
   int core_errorclass = 0;
   if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg) ||
@@ -682,7 +682,7 @@ extern "C" int PMPI_Error_class(int errorcode, int* errorclass) {
 extern "C" decltype(PMPI_Error_class) MPI_Error_class __attribute__((weak, alias("PMPI_Error_class")));
 
 extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
-  Call call(Function::kError_string, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kError_string, call_site(__builtin_return_address(0)), AnyTime{});
   const int core_errorcode = abi::error_to_core(errorcode);
   std::string core_string;
   if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg) ||
@@ -699,13 +699,13 @@ extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
 extern "C" decltype(PMPI_Error_string) MPI_Error_string __attribute__((weak, alias("PMPI_Error_string")));
 
 extern "C" int PMPI_Free_mem(void* base) {
-  Call call(Function::kFree_mem, __builtin_return_address(0));
+  Call call(Function::kFree_mem, call_site(__builtin_return_address(0)));
   return call.end(api::free_mem(call.process, abi::buffer_to_core(base)));
 }
 extern "C" decltype(PMPI_Free_mem) MPI_Free_mem __attribute__((weak, alias("PMPI_Free_mem")));
 
 extern "C" int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* result) {
-  Call call(Function::kGroup_compare, __builtin_return_address(0));
+  Call call(Function::kGroup_compare, call_site(__builtin_return_address(0)));
   Group* core_group1 = nullptr;
   Group* core_group2 = nullptr;
   int core_result = 0;
@@ -723,7 +723,7 @@ extern "C" int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* resul
 extern "C" decltype(PMPI_Group_compare) MPI_Group_compare __attribute__((weak, alias("PMPI_Group_compare")));
 
 extern "C" int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
-  Call call(Function::kGroup_difference, __builtin_return_address(0));
+  Call call(Function::kGroup_difference, call_site(__builtin_return_address(0)));
   Group* core_group1 = nullptr;
   Group* core_group2 = nullptr;
   Group* core_newgroup = nullptr;
@@ -742,7 +742,7 @@ extern "C" int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Gro
 extern "C" decltype(PMPI_Group_difference) MPI_Group_difference __attribute__((weak, alias("PMPI_Group_difference")));
 
 extern "C" int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
-  Call call(Function::kGroup_excl, __builtin_return_address(0));
+  Call call(Function::kGroup_excl, call_site(__builtin_return_address(0)));
   Group* core_group = nullptr;
   if (!call.handle<Group>(group, "group", &core_group) ||
       !call.count(n, "n", kErrArg) ||
@@ -766,7 +766,7 @@ extern "C" int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Gr
 extern "C" decltype(PMPI_Group_excl) MPI_Group_excl __attribute__((weak, alias("PMPI_Group_excl")));
 
 extern "C" int PMPI_Group_free(MPI_Group* group) {
-  Call call(Function::kGroup_free, __builtin_return_address(0));
+  Call call(Function::kGroup_free, call_site(__builtin_return_address(0)));
   Group* core_group = nullptr;
   if (!call.pointer(group, "group") ||
       !call.handle<Group>(*group, "group", &core_group)) {
@@ -779,7 +779,7 @@ extern "C" int PMPI_Group_free(MPI_Group* group) {
 extern "C" decltype(PMPI_Group_free) MPI_Group_free __attribute__((weak, alias("PMPI_Group_free")));
 
 extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name, MPI_Group* newgroup) {
-  Call call(Function::kGroup_from_session_pset, __builtin_return_address(0));
+  Call call(Function::kGroup_from_session_pset, call_site(__builtin_return_address(0)));
   Session* core_session = nullptr;
   Group* core_newgroup = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
@@ -798,7 +798,7 @@ extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pse
 extern "C" decltype(PMPI_Group_from_session_pset) MPI_Group_from_session_pset __attribute__((weak, alias("PMPI_Group_from_session_pset")));
 
 extern "C" int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
-  Call call(Function::kGroup_incl, __builtin_return_address(0));
+  Call call(Function::kGroup_incl, call_site(__builtin_return_address(0)));
   Group* core_group = nullptr;
   if (!call.handle<Group>(group, "group", &core_group) ||
       !call.count(n, "n", kErrArg) ||
@@ -822,7 +822,7 @@ extern "C" int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Gr
 extern "C" decltype(PMPI_Group_incl) MPI_Group_incl __attribute__((weak, alias("PMPI_Group_incl")));
 
 extern "C" int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
-  Call call(Function::kGroup_intersection, __builtin_return_address(0));
+  Call call(Function::kGroup_intersection, call_site(__builtin_return_address(0)));
   Group* core_group1 = nullptr;
   Group* core_group2 = nullptr;
   Group* core_newgroup = nullptr;
@@ -841,7 +841,7 @@ extern "C" int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_G
 extern "C" decltype(PMPI_Group_intersection) MPI_Group_intersection __attribute__((weak, alias("PMPI_Group_intersection")));
 
 extern "C" int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
-  Call call(Function::kGroup_range_excl, __builtin_return_address(0));
+  Call call(Function::kGroup_range_excl, call_site(__builtin_return_address(0)));
   Group* core_group = nullptr;
   Group* core_newgroup = nullptr;
   if (!call.handle<Group>(group, "group", &core_group) ||
@@ -860,7 +860,7 @@ extern "C" int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MP
 extern "C" decltype(PMPI_Group_range_excl) MPI_Group_range_excl __attribute__((weak, alias("PMPI_Group_range_excl")));
 
 extern "C" int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
-  Call call(Function::kGroup_range_incl, __builtin_return_address(0));
+  Call call(Function::kGroup_range_incl, call_site(__builtin_return_address(0)));
   Group* core_group = nullptr;
   Group* core_newgroup = nullptr;
   if (!call.handle<Group>(group, "group", &core_group) ||
@@ -879,7 +879,7 @@ extern "C" int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MP
 extern "C" decltype(PMPI_Group_range_incl) MPI_Group_range_incl __attribute__((weak, alias("PMPI_Group_range_incl")));
 
 extern "C" int PMPI_Group_rank(MPI_Group group, int* rank) {
-  Call call(Function::kGroup_rank, __builtin_return_address(0));
+  Call call(Function::kGroup_rank, call_site(__builtin_return_address(0)));
   Group* core_group = nullptr;
   int core_rank = 0;
   if (!call.handle<Group>(group, "group", &core_group) ||
@@ -895,7 +895,7 @@ extern "C" int PMPI_Group_rank(MPI_Group group, int* rank) {
 extern "C" decltype(PMPI_Group_rank) MPI_Group_rank __attribute__((weak, alias("PMPI_Group_rank")));
 
 extern "C" int PMPI_Group_size(MPI_Group group, int* size) {
-  Call call(Function::kGroup_size, __builtin_return_address(0));
+  Call call(Function::kGroup_size, call_site(__builtin_return_address(0)));
   Group* core_group = nullptr;
   int core_size = 0;
   if (!call.handle<Group>(group, "group", &core_group) ||
@@ -911,7 +911,7 @@ extern "C" int PMPI_Group_size(MPI_Group group, int* size) {
 extern "C" decltype(PMPI_Group_size) MPI_Group_size __attribute__((weak, alias("PMPI_Group_size")));
 
 extern "C" int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2, int ranks2[]) {
-  Call call(Function::kGroup_translate_ranks, __builtin_return_address(0));
+  Call call(Function::kGroup_translate_ranks, call_site(__builtin_return_address(0)));
   Group* core_group1 = nullptr;
   if (!call.handle<Group>(group1, "group1", &core_group1) ||
       !call.count(n, "n", kErrArg) ||
@@ -934,7 +934,7 @@ extern "C" int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ran
 extern "C" decltype(PMPI_Group_translate_ranks) MPI_Group_translate_ranks __attribute__((weak, alias("PMPI_Group_translate_ranks")));
 
 extern "C" int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
-  Call call(Function::kGroup_union, __builtin_return_address(0));
+  Call call(Function::kGroup_union, call_site(__builtin_return_address(0)));
   Group* core_group1 = nullptr;
   Group* core_group2 = nullptr;
   Group* core_newgroup = nullptr;
@@ -953,7 +953,7 @@ extern "C" int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* n
 extern "C" decltype(PMPI_Group_union) MPI_Group_union __attribute__((weak, alias("PMPI_Group_union")));
 
 extern "C" int PMPI_Info_create(MPI_Info* info) {
-  Call call(Function::kInfo_create, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kInfo_create, call_site(__builtin_return_address(0)), AnyTime{});
   Info* core_info = nullptr;
   if (!call.pointer(info, "info")) {
     null_out<Info>(info);
@@ -968,7 +968,7 @@ extern "C" int PMPI_Info_create(MPI_Info* info) {
 extern "C" decltype(PMPI_Info_create) MPI_Info_create __attribute__((weak, alias("PMPI_Info_create")));
 
 extern "C" int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) {
-  Call call(Function::kInfo_create_env, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kInfo_create_env, call_site(__builtin_return_address(0)), AnyTime{});
   Info* core_info = nullptr;
   if (!call.pointer(info, "info")) {
     null_out<Info>(info);
@@ -983,7 +983,7 @@ extern "C" int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) {
 extern "C" decltype(PMPI_Info_create_env) MPI_Info_create_env __attribute__((weak, alias("PMPI_Info_create_env")));
 
 extern "C" int PMPI_Info_delete(MPI_Info info, const char* key) {
-  Call call(Function::kInfo_delete, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kInfo_delete, call_site(__builtin_return_address(0)), AnyTime{});
   Info* core_info = nullptr;
   if (!call.handle<Info>(info, "info", &core_info) ||
       !call.pointer(key, "key")) {
@@ -994,7 +994,7 @@ extern "C" int PMPI_Info_delete(MPI_Info info, const char* key) {
 extern "C" decltype(PMPI_Info_delete) MPI_Info_delete __attribute__((weak, alias("PMPI_Info_delete")));
 
 extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
-  Call call(Function::kInfo_dup, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kInfo_dup, call_site(__builtin_return_address(0)), AnyTime{});
   Info* core_info = nullptr;
   Info* core_newinfo = nullptr;
   if (!call.handle<Info>(info, "info", &core_info) ||
@@ -1011,7 +1011,7 @@ extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
 extern "C" decltype(PMPI_Info_dup) MPI_Info_dup __attribute__((weak, alias("PMPI_Info_dup")));
 
 extern "C" int PMPI_Info_free(MPI_Info* info) {
-  Call call(Function::kInfo_free, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kInfo_free, call_site(__builtin_return_address(0)), AnyTime{});
   Info* core_info = nullptr;
   if (!call.pointer(info, "info") ||
       !call.handle<Info>(*info, "info", &core_info)) {
@@ -1024,7 +1024,7 @@ extern "C" int PMPI_Info_free(MPI_Info* info) {
 extern "C" decltype(PMPI_Info_free) MPI_Info_free __attribute__((weak, alias("PMPI_Info_free")));
 
 extern "C" int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char* value, int* flag) {
-  Call call(Function::kInfo_get, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kInfo_get, call_site(__builtin_return_address(0)), AnyTime{});
   Info* core_info = nullptr;
   std::string core_value;
   bool core_flag = false;
@@ -1045,7 +1045,7 @@ extern "C" int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char*
 extern "C" decltype(PMPI_Info_get) MPI_Info_get __attribute__((weak, alias("PMPI_Info_get")));
 
 extern "C" int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) {
-  Call call(Function::kInfo_get_nkeys, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kInfo_get_nkeys, call_site(__builtin_return_address(0)), AnyTime{});
   Info* core_info = nullptr;
   int core_nkeys = 0;
   if (!call.handle<Info>(info, "info", &core_info) ||
@@ -1061,7 +1061,7 @@ extern "C" int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) {
 extern "C" decltype(PMPI_Info_get_nkeys) MPI_Info_get_nkeys __attribute__((weak, alias("PMPI_Info_get_nkeys")));
 
 extern "C" int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
-  Call call(Function::kInfo_get_nthkey, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kInfo_get_nthkey, call_site(__builtin_return_address(0)), AnyTime{});
   Info* core_info = nullptr;
   std::string core_key;
   if (!call.handle<Info>(info, "info", &core_info) ||
@@ -1077,7 +1077,7 @@ extern "C" int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
 extern "C" decltype(PMPI_Info_get_nthkey) MPI_Info_get_nthkey __attribute__((weak, alias("PMPI_Info_get_nthkey")));
 
 extern "C" int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen, char* value, int* flag) {
-  Call call(Function::kInfo_get_string, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kInfo_get_string, call_site(__builtin_return_address(0)), AnyTime{});
   Info* core_info = nullptr;
   std::string core_value;
   bool core_flag = false;
@@ -1098,7 +1098,7 @@ extern "C" int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen,
 extern "C" decltype(PMPI_Info_get_string) MPI_Info_get_string __attribute__((weak, alias("PMPI_Info_get_string")));
 
 extern "C" int PMPI_Info_get_valuelen(MPI_Info info, const char* key, int* valuelen, int* flag) {
-  Call call(Function::kInfo_get_valuelen, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kInfo_get_valuelen, call_site(__builtin_return_address(0)), AnyTime{});
   Info* core_info = nullptr;
   int core_valuelen = 0;
   bool core_flag = false;
@@ -1118,7 +1118,7 @@ extern "C" int PMPI_Info_get_valuelen(MPI_Info info, const char* key, int* value
 extern "C" decltype(PMPI_Info_get_valuelen) MPI_Info_get_valuelen __attribute__((weak, alias("PMPI_Info_get_valuelen")));
 
 extern "C" int PMPI_Info_set(MPI_Info info, const char* key, const char* value) {
-  Call call(Function::kInfo_set, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kInfo_set, call_site(__builtin_return_address(0)), AnyTime{});
   Info* core_info = nullptr;
   if (!call.handle<Info>(info, "info", &core_info) ||
       !call.pointer(key, "key") ||
@@ -1130,7 +1130,7 @@ extern "C" int PMPI_Info_set(MPI_Info info, const char* key, const char* value) 
 extern "C" decltype(PMPI_Info_set) MPI_Info_set __attribute__((weak, alias("PMPI_Info_set")));
 
 extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm* newintercomm) {
-  Call call(Function::kIntercomm_create, __builtin_return_address(0));
+  Call call(Function::kIntercomm_create, call_site(__builtin_return_address(0)));
   Comm* core_local_comm = nullptr;
   Comm* core_peer_comm = nullptr;
   const int core_local_leader = abi::rank_to_core(local_leader);
@@ -1157,7 +1157,7 @@ extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_
 extern "C" decltype(PMPI_Intercomm_create) MPI_Intercomm_create __attribute__((weak, alias("PMPI_Intercomm_create")));
 
 extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
-  Call call(Function::kIntercomm_create_from_groups, __builtin_return_address(0));
+  Call call(Function::kIntercomm_create_from_groups, call_site(__builtin_return_address(0)));
   call.blame_if_valid_errhandler(errhandler);
   Group* core_local_group = nullptr;
   const int core_local_leader = abi::rank_to_core(local_leader);
@@ -1186,7 +1186,7 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
 extern "C" decltype(PMPI_Intercomm_create_from_groups) MPI_Intercomm_create_from_groups __attribute__((weak, alias("PMPI_Intercomm_create_from_groups")));
 
 extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
-  Call call(Function::kIntercomm_merge, __builtin_return_address(0));
+  Call call(Function::kIntercomm_merge, call_site(__builtin_return_address(0)));
   Comm* core_intercomm = nullptr;
   Comm* core_newintracomm = nullptr;
   if (!call.handle<Comm>(intercomm, "intercomm", &core_intercomm) ||
@@ -1205,7 +1205,7 @@ extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newi
 extern "C" decltype(PMPI_Intercomm_merge) MPI_Intercomm_merge __attribute__((weak, alias("PMPI_Intercomm_merge")));
 
 extern "C" int PMPI_Keyval_create(MPI_Copy_function* copy_fn, MPI_Delete_function* delete_fn, int* keyval, void* extra_state) {
-  Call call(Function::kKeyval_create, __builtin_return_address(0));
+  Call call(Function::kKeyval_create, call_site(__builtin_return_address(0)));
   const CopyFunction core_copy_fn = copy_function(reinterpret_cast<AnyFunction>(copy_fn));
   int core_keyval = 0;
   if (!call.pointer(keyval, "keyval")) {
@@ -1220,7 +1220,7 @@ extern "C" int PMPI_Keyval_create(MPI_Copy_function* copy_fn, MPI_Delete_functio
 extern "C" decltype(PMPI_Keyval_create) MPI_Keyval_create __attribute__((weak, alias("PMPI_Keyval_create")));
 
 extern "C" int PMPI_Keyval_free(int* keyval) {
-  Call call(Function::kKeyval_free, __builtin_return_address(0));
+  Call call(Function::kKeyval_free, call_site(__builtin_return_address(0)));
   if (!call.pointer(keyval, "keyval")) {
     return call.fail();
   }
@@ -1237,7 +1237,7 @@ extern "C" int PMPI_Keyval_free(int* keyval) {
 extern "C" decltype(PMPI_Keyval_free) MPI_Keyval_free __attribute__((weak, alias("PMPI_Keyval_free")));
 
 extern "C" int PMPI_Op_commutative(MPI_Op op, int* commute) {
-  Call call(Function::kOp_commutative, __builtin_return_address(0));
+  Call call(Function::kOp_commutative, call_site(__builtin_return_address(0)));
   Op* core_op = nullptr;
   bool core_commute = false;
   if (!call.handle<Op>(op, "op", &core_op) ||
@@ -1268,16 +1268,16 @@ extern "C" decltype(PMPI_Op_commutative) MPI_Op_commutative __attribute__((weak,
   return call.end(code);
 }
 extern "C" int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* op) {
-  return checked_op_create(Function::kOp_create, __builtin_return_address(0), user_fn, commute, op);
+  return checked_op_create(Function::kOp_create, call_site(__builtin_return_address(0)), user_fn, commute, op);
 }
 extern "C" decltype(PMPI_Op_create) MPI_Op_create __attribute__((weak, alias("PMPI_Op_create")));
 extern "C" int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_Op* op) {
-  return checked_op_create(Function::kOp_create_c, __builtin_return_address(0), user_fn, commute, op);
+  return checked_op_create(Function::kOp_create_c, call_site(__builtin_return_address(0)), user_fn, commute, op);
 }
 extern "C" decltype(PMPI_Op_create_c) MPI_Op_create_c __attribute__((weak, alias("PMPI_Op_create_c")));
 
 extern "C" int PMPI_Op_free(MPI_Op* op) {
-  Call call(Function::kOp_free, __builtin_return_address(0));
+  Call call(Function::kOp_free, call_site(__builtin_return_address(0)));
   Op* core_op = nullptr;
   if (!call.pointer(op, "op") ||
       !call.handle<Op>(*op, "op", &core_op)) {
@@ -1290,7 +1290,7 @@ extern "C" int PMPI_Op_free(MPI_Op* op) {
 extern "C" decltype(PMPI_Op_free) MPI_Op_free __attribute__((weak, alias("PMPI_Op_free")));
 
 extern "C" int PMPI_Remove_error_class(int errorclass) {
-  Call call(Function::kRemove_error_class, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kRemove_error_class, call_site(__builtin_return_address(0)), AnyTime{});
   const int core_errorclass = abi::error_to_core(errorclass);
   if (!call.constant(errorclass, core_errorclass, "errorclass", kErrArg)) {
     return call.fail();
@@ -1300,7 +1300,7 @@ extern "C" int PMPI_Remove_error_class(int errorclass) {
 extern "C" decltype(PMPI_Remove_error_class) MPI_Remove_error_class __attribute__((weak, alias("PMPI_Remove_error_class")));
 
 extern "C" int PMPI_Remove_error_code(int errorcode) {
-  Call call(Function::kRemove_error_code, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kRemove_error_code, call_site(__builtin_return_address(0)), AnyTime{});
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
     return call.fail();
@@ -1310,7 +1310,7 @@ extern "C" int PMPI_Remove_error_code(int errorcode) {
 extern "C" decltype(PMPI_Remove_error_code) MPI_Remove_error_code __attribute__((weak, alias("PMPI_Remove_error_code")));
 
 extern "C" int PMPI_Remove_error_string(int errorcode) {
-  Call call(Function::kRemove_error_string, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kRemove_error_string, call_site(__builtin_return_address(0)), AnyTime{});
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
     return call.fail();

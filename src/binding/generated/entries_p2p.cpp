@@ -28,11 +28,11 @@ using namespace tasuki;
   return call.end(api::bsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
 extern "C" int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return checked_bsend(Function::kBsend, __builtin_return_address(0), buf, count, datatype, dest, tag, comm);
+  return checked_bsend(Function::kBsend, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm);
 }
 extern "C" decltype(PMPI_Bsend) MPI_Bsend __attribute__((weak, alias("PMPI_Bsend")));
 extern "C" int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return checked_bsend(Function::kBsend_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm);
+  return checked_bsend(Function::kBsend_c, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm);
 }
 extern "C" decltype(PMPI_Bsend_c) MPI_Bsend_c __attribute__((weak, alias("PMPI_Bsend_c")));
 
@@ -61,11 +61,11 @@ extern "C" decltype(PMPI_Bsend_c) MPI_Bsend_c __attribute__((weak, alias("PMPI_B
   return call.end(code);
 }
 extern "C" int PMPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_bsend_init(Function::kBsend_init, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+  return checked_bsend_init(Function::kBsend_init, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Bsend_init) MPI_Bsend_init __attribute__((weak, alias("PMPI_Bsend_init")));
 extern "C" int PMPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_bsend_init(Function::kBsend_init_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+  return checked_bsend_init(Function::kBsend_init_c, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Bsend_init_c) MPI_Bsend_init_c __attribute__((weak, alias("PMPI_Bsend_init_c")));
 
@@ -77,11 +77,11 @@ extern "C" decltype(PMPI_Bsend_init_c) MPI_Bsend_init_c __attribute__((weak, ali
   return call.end(api::buffer_attach(call.process, abi::buffer_to_core(buffer), size));
 }
 extern "C" int PMPI_Buffer_attach(void* buffer, int size) {
-  return checked_buffer_attach(Function::kBuffer_attach, __builtin_return_address(0), buffer, size);
+  return checked_buffer_attach(Function::kBuffer_attach, call_site(__builtin_return_address(0)), buffer, size);
 }
 extern "C" decltype(PMPI_Buffer_attach) MPI_Buffer_attach __attribute__((weak, alias("PMPI_Buffer_attach")));
 extern "C" int PMPI_Buffer_attach_c(void* buffer, MPI_Count size) {
-  return checked_buffer_attach(Function::kBuffer_attach_c, __builtin_return_address(0), buffer, size);
+  return checked_buffer_attach(Function::kBuffer_attach_c, call_site(__builtin_return_address(0)), buffer, size);
 }
 extern "C" decltype(PMPI_Buffer_attach_c) MPI_Buffer_attach_c __attribute__((weak, alias("PMPI_Buffer_attach_c")));
 
@@ -101,22 +101,22 @@ extern "C" decltype(PMPI_Buffer_attach_c) MPI_Buffer_attach_c __attribute__((wea
   return call.end(code);
 }
 extern "C" int PMPI_Buffer_detach(void* buffer_addr, int* size) {
-  return checked_buffer_detach(Function::kBuffer_detach, __builtin_return_address(0), buffer_addr, size);
+  return checked_buffer_detach(Function::kBuffer_detach, call_site(__builtin_return_address(0)), buffer_addr, size);
 }
 extern "C" decltype(PMPI_Buffer_detach) MPI_Buffer_detach __attribute__((weak, alias("PMPI_Buffer_detach")));
 extern "C" int PMPI_Buffer_detach_c(void* buffer_addr, MPI_Count* size) {
-  return checked_buffer_detach(Function::kBuffer_detach_c, __builtin_return_address(0), buffer_addr, size);
+  return checked_buffer_detach(Function::kBuffer_detach_c, call_site(__builtin_return_address(0)), buffer_addr, size);
 }
 extern "C" decltype(PMPI_Buffer_detach_c) MPI_Buffer_detach_c __attribute__((weak, alias("PMPI_Buffer_detach_c")));
 
 extern "C" int PMPI_Buffer_flush(void) {
-  Call call(Function::kBuffer_flush, __builtin_return_address(0));
+  Call call(Function::kBuffer_flush, call_site(__builtin_return_address(0)));
   return call.end(api::buffer_flush(call.process));
 }
 extern "C" decltype(PMPI_Buffer_flush) MPI_Buffer_flush __attribute__((weak, alias("PMPI_Buffer_flush")));
 
 extern "C" int PMPI_Buffer_iflush(MPI_Request* request) {
-  Call call(Function::kBuffer_iflush, __builtin_return_address(0));
+  Call call(Function::kBuffer_iflush, call_site(__builtin_return_address(0)));
   Request* core_request = nullptr;
   if (!call.pointer(request, "request")) {
     null_out<Request>(request);
@@ -131,7 +131,7 @@ extern "C" int PMPI_Buffer_iflush(MPI_Request* request) {
 extern "C" decltype(PMPI_Buffer_iflush) MPI_Buffer_iflush __attribute__((weak, alias("PMPI_Buffer_iflush")));
 
 extern "C" int PMPI_Cancel(MPI_Request* request) {
-  Call call(Function::kCancel, __builtin_return_address(0));
+  Call call(Function::kCancel, call_site(__builtin_return_address(0)));
   Request* core_request = nullptr;
   if (!call.pointer(request, "request") ||
       !call.handle<Request>(*request, "request", &core_request)) {
@@ -152,11 +152,11 @@ extern "C" decltype(PMPI_Cancel) MPI_Cancel __attribute__((weak, alias("PMPI_Can
   return call.end(api::comm_attach_buffer(call.process, core_comm, abi::buffer_to_core(buffer), size));
 }
 extern "C" int PMPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) {
-  return checked_comm_attach_buffer(Function::kComm_attach_buffer, __builtin_return_address(0), comm, buffer, size);
+  return checked_comm_attach_buffer(Function::kComm_attach_buffer, call_site(__builtin_return_address(0)), comm, buffer, size);
 }
 extern "C" decltype(PMPI_Comm_attach_buffer) MPI_Comm_attach_buffer __attribute__((weak, alias("PMPI_Comm_attach_buffer")));
 extern "C" int PMPI_Comm_attach_buffer_c(MPI_Comm comm, void* buffer, MPI_Count size) {
-  return checked_comm_attach_buffer(Function::kComm_attach_buffer_c, __builtin_return_address(0), comm, buffer, size);
+  return checked_comm_attach_buffer(Function::kComm_attach_buffer_c, call_site(__builtin_return_address(0)), comm, buffer, size);
 }
 extern "C" decltype(PMPI_Comm_attach_buffer_c) MPI_Comm_attach_buffer_c __attribute__((weak, alias("PMPI_Comm_attach_buffer_c")));
 
@@ -179,16 +179,16 @@ extern "C" decltype(PMPI_Comm_attach_buffer_c) MPI_Comm_attach_buffer_c __attrib
   return call.end(code);
 }
 extern "C" int PMPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* size) {
-  return checked_comm_detach_buffer(Function::kComm_detach_buffer, __builtin_return_address(0), comm, buffer_addr, size);
+  return checked_comm_detach_buffer(Function::kComm_detach_buffer, call_site(__builtin_return_address(0)), comm, buffer_addr, size);
 }
 extern "C" decltype(PMPI_Comm_detach_buffer) MPI_Comm_detach_buffer __attribute__((weak, alias("PMPI_Comm_detach_buffer")));
 extern "C" int PMPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_Count* size) {
-  return checked_comm_detach_buffer(Function::kComm_detach_buffer_c, __builtin_return_address(0), comm, buffer_addr, size);
+  return checked_comm_detach_buffer(Function::kComm_detach_buffer_c, call_site(__builtin_return_address(0)), comm, buffer_addr, size);
 }
 extern "C" decltype(PMPI_Comm_detach_buffer_c) MPI_Comm_detach_buffer_c __attribute__((weak, alias("PMPI_Comm_detach_buffer_c")));
 
 extern "C" int PMPI_Comm_flush_buffer(MPI_Comm comm) {
-  Call call(Function::kComm_flush_buffer, __builtin_return_address(0));
+  Call call(Function::kComm_flush_buffer, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm)) {
     return call.fail();
@@ -199,7 +199,7 @@ extern "C" int PMPI_Comm_flush_buffer(MPI_Comm comm) {
 extern "C" decltype(PMPI_Comm_flush_buffer) MPI_Comm_flush_buffer __attribute__((weak, alias("PMPI_Comm_flush_buffer")));
 
 extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kComm_iflush_buffer, __builtin_return_address(0));
+  Call call(Function::kComm_iflush_buffer, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -217,7 +217,7 @@ extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
 extern "C" decltype(PMPI_Comm_iflush_buffer) MPI_Comm_iflush_buffer __attribute__((weak, alias("PMPI_Comm_iflush_buffer")));
 
 extern "C" int PMPI_Grequest_complete(MPI_Request request) {
-  Call call(Function::kGrequest_complete, __builtin_return_address(0));
+  Call call(Function::kGrequest_complete, call_site(__builtin_return_address(0)));
   Request* core_request = nullptr;
   if (!call.handle<Request>(request, "request", &core_request)) {
     return call.fail();
@@ -229,7 +229,7 @@ extern "C" int PMPI_Grequest_complete(MPI_Request request) {
 extern "C" decltype(PMPI_Grequest_complete) MPI_Grequest_complete __attribute__((weak, alias("PMPI_Grequest_complete")));
 
 extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn, MPI_Grequest_cancel_function* cancel_fn, void* extra_state, MPI_Request* request) {
-  Call call(Function::kGrequest_start, __builtin_return_address(0));
+  Call call(Function::kGrequest_start, call_site(__builtin_return_address(0)));
   Request* core_request = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(query_fn), "query_fn") ||
       !call.pointer(reinterpret_cast<const void*>(free_fn), "free_fn") ||
@@ -272,16 +272,16 @@ extern "C" decltype(PMPI_Grequest_start) MPI_Grequest_start __attribute__((weak,
   return call.end(code);
 }
 extern "C" int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_ibsend(Function::kIbsend, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+  return checked_ibsend(Function::kIbsend, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Ibsend) MPI_Ibsend __attribute__((weak, alias("PMPI_Ibsend")));
 extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_ibsend(Function::kIbsend_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+  return checked_ibsend(Function::kIbsend_c, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Ibsend_c) MPI_Ibsend_c __attribute__((weak, alias("PMPI_Ibsend_c")));
 
 extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
-  Call call(Function::kImprobe, __builtin_return_address(0));
+  Call call(Function::kImprobe, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   bool core_flag = false;
   Message* core_message = nullptr;
@@ -330,16 +330,16 @@ extern "C" decltype(PMPI_Improbe) MPI_Improbe __attribute__((weak, alias("PMPI_I
   return call.end(code);
 }
 extern "C" int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
-  return checked_imrecv(Function::kImrecv, __builtin_return_address(0), buf, count, datatype, message, request);
+  return checked_imrecv(Function::kImrecv, call_site(__builtin_return_address(0)), buf, count, datatype, message, request);
 }
 extern "C" decltype(PMPI_Imrecv) MPI_Imrecv __attribute__((weak, alias("PMPI_Imrecv")));
 extern "C" int PMPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
-  return checked_imrecv(Function::kImrecv_c, __builtin_return_address(0), buf, count, datatype, message, request);
+  return checked_imrecv(Function::kImrecv_c, call_site(__builtin_return_address(0)), buf, count, datatype, message, request);
 }
 extern "C" decltype(PMPI_Imrecv_c) MPI_Imrecv_c __attribute__((weak, alias("PMPI_Imrecv_c")));
 
 extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
-  Call call(Function::kIprobe, __builtin_return_address(0));
+  Call call(Function::kIprobe, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   bool core_flag = false;
   StatusOut core_status(status);
@@ -387,11 +387,11 @@ extern "C" decltype(PMPI_Iprobe) MPI_Iprobe __attribute__((weak, alias("PMPI_Ipr
   return call.end(code);
 }
 extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_irecv(Function::kIrecv, __builtin_return_address(0), buf, count, datatype, source, tag, comm, request);
+  return checked_irecv(Function::kIrecv, call_site(__builtin_return_address(0)), buf, count, datatype, source, tag, comm, request);
 }
 extern "C" decltype(PMPI_Irecv) MPI_Irecv __attribute__((weak, alias("PMPI_Irecv")));
 extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_irecv(Function::kIrecv_c, __builtin_return_address(0), buf, count, datatype, source, tag, comm, request);
+  return checked_irecv(Function::kIrecv_c, call_site(__builtin_return_address(0)), buf, count, datatype, source, tag, comm, request);
 }
 extern "C" decltype(PMPI_Irecv_c) MPI_Irecv_c __attribute__((weak, alias("PMPI_Irecv_c")));
 
@@ -420,11 +420,11 @@ extern "C" decltype(PMPI_Irecv_c) MPI_Irecv_c __attribute__((weak, alias("PMPI_I
   return call.end(code);
 }
 extern "C" int PMPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_irsend(Function::kIrsend, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+  return checked_irsend(Function::kIrsend, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Irsend) MPI_Irsend __attribute__((weak, alias("PMPI_Irsend")));
 extern "C" int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_irsend(Function::kIrsend_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+  return checked_irsend(Function::kIrsend_c, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Irsend_c) MPI_Irsend_c __attribute__((weak, alias("PMPI_Irsend_c")));
 
@@ -453,11 +453,11 @@ extern "C" decltype(PMPI_Irsend_c) MPI_Irsend_c __attribute__((weak, alias("PMPI
   return call.end(code);
 }
 extern "C" int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_isend(Function::kIsend, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+  return checked_isend(Function::kIsend, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Isend) MPI_Isend __attribute__((weak, alias("PMPI_Isend")));
 extern "C" int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_isend(Function::kIsend_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+  return checked_isend(Function::kIsend_c, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Isend_c) MPI_Isend_c __attribute__((weak, alias("PMPI_Isend_c")));
 
@@ -490,11 +490,11 @@ extern "C" decltype(PMPI_Isend_c) MPI_Isend_c __attribute__((weak, alias("PMPI_I
   return call.end(code);
 }
 extern "C" int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  return checked_isendrecv(Function::kIsendrecv, __builtin_return_address(0), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
+  return checked_isendrecv(Function::kIsendrecv, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
 }
 extern "C" decltype(PMPI_Isendrecv) MPI_Isendrecv __attribute__((weak, alias("PMPI_Isendrecv")));
 extern "C" int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  return checked_isendrecv(Function::kIsendrecv_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
+  return checked_isendrecv(Function::kIsendrecv_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
 }
 extern "C" decltype(PMPI_Isendrecv_c) MPI_Isendrecv_c __attribute__((weak, alias("PMPI_Isendrecv_c")));
 
@@ -525,11 +525,11 @@ extern "C" decltype(PMPI_Isendrecv_c) MPI_Isendrecv_c __attribute__((weak, alias
   return call.end(code);
 }
 extern "C" int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  return checked_isendrecv_replace(Function::kIsendrecv_replace, __builtin_return_address(0), buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
+  return checked_isendrecv_replace(Function::kIsendrecv_replace, call_site(__builtin_return_address(0)), buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
 }
 extern "C" decltype(PMPI_Isendrecv_replace) MPI_Isendrecv_replace __attribute__((weak, alias("PMPI_Isendrecv_replace")));
 extern "C" int PMPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  return checked_isendrecv_replace(Function::kIsendrecv_replace_c, __builtin_return_address(0), buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
+  return checked_isendrecv_replace(Function::kIsendrecv_replace_c, call_site(__builtin_return_address(0)), buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
 }
 extern "C" decltype(PMPI_Isendrecv_replace_c) MPI_Isendrecv_replace_c __attribute__((weak, alias("PMPI_Isendrecv_replace_c")));
 
@@ -558,16 +558,16 @@ extern "C" decltype(PMPI_Isendrecv_replace_c) MPI_Isendrecv_replace_c __attribut
   return call.end(code);
 }
 extern "C" int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_issend(Function::kIssend, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+  return checked_issend(Function::kIssend, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Issend) MPI_Issend __attribute__((weak, alias("PMPI_Issend")));
 extern "C" int PMPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_issend(Function::kIssend_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+  return checked_issend(Function::kIssend_c, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Issend_c) MPI_Issend_c __attribute__((weak, alias("PMPI_Issend_c")));
 
 extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
-  Call call(Function::kMprobe, __builtin_return_address(0));
+  Call call(Function::kMprobe, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Message* core_message = nullptr;
   StatusOut core_status(status);
@@ -610,16 +610,16 @@ extern "C" decltype(PMPI_Mprobe) MPI_Mprobe __attribute__((weak, alias("PMPI_Mpr
   return call.end(code);
 }
 extern "C" int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
-  return checked_mrecv(Function::kMrecv, __builtin_return_address(0), buf, count, datatype, message, status);
+  return checked_mrecv(Function::kMrecv, call_site(__builtin_return_address(0)), buf, count, datatype, message, status);
 }
 extern "C" decltype(PMPI_Mrecv) MPI_Mrecv __attribute__((weak, alias("PMPI_Mrecv")));
 extern "C" int PMPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
-  return checked_mrecv(Function::kMrecv_c, __builtin_return_address(0), buf, count, datatype, message, status);
+  return checked_mrecv(Function::kMrecv_c, call_site(__builtin_return_address(0)), buf, count, datatype, message, status);
 }
 extern "C" decltype(PMPI_Mrecv_c) MPI_Mrecv_c __attribute__((weak, alias("PMPI_Mrecv_c")));
 
 extern "C" int PMPI_Parrived(MPI_Request request, int partition, int* flag) {
-  Call call(Function::kParrived, __builtin_return_address(0));
+  Call call(Function::kParrived, call_site(__builtin_return_address(0)));
   Request* core_request = nullptr;
   bool core_flag = false;
   if (!call.handle_or_null<Request>(request, "request", &core_request) ||
@@ -635,7 +635,7 @@ extern "C" int PMPI_Parrived(MPI_Request request, int partition, int* flag) {
 extern "C" decltype(PMPI_Parrived) MPI_Parrived __attribute__((weak, alias("PMPI_Parrived")));
 
 extern "C" int PMPI_Pready(int partition, MPI_Request request) {
-  Call call(Function::kPready, __builtin_return_address(0));
+  Call call(Function::kPready, call_site(__builtin_return_address(0)));
   Request* core_request = nullptr;
   if (!call.handle<Request>(request, "request", &core_request)) {
     return call.fail();
@@ -645,7 +645,7 @@ extern "C" int PMPI_Pready(int partition, MPI_Request request) {
 extern "C" decltype(PMPI_Pready) MPI_Pready __attribute__((weak, alias("PMPI_Pready")));
 
 extern "C" int PMPI_Pready_list(int length, const int array_of_partitions[], MPI_Request request) {
-  Call call(Function::kPready_list, __builtin_return_address(0));
+  Call call(Function::kPready_list, call_site(__builtin_return_address(0)));
   Request* core_request = nullptr;
   if (!call.count(length, "length", kErrArg) ||
       !call.array(array_of_partitions, length, "array_of_partitions") ||
@@ -657,7 +657,7 @@ extern "C" int PMPI_Pready_list(int length, const int array_of_partitions[], MPI
 extern "C" decltype(PMPI_Pready_list) MPI_Pready_list __attribute__((weak, alias("PMPI_Pready_list")));
 
 extern "C" int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request) {
-  Call call(Function::kPready_range, __builtin_return_address(0));
+  Call call(Function::kPready_range, call_site(__builtin_return_address(0)));
   Request* core_request = nullptr;
   if (!call.handle<Request>(request, "request", &core_request)) {
     return call.fail();
@@ -667,7 +667,7 @@ extern "C" int PMPI_Pready_range(int partition_low, int partition_high, MPI_Requ
 extern "C" decltype(PMPI_Pready_range) MPI_Pready_range __attribute__((weak, alias("PMPI_Pready_range")));
 
 extern "C" int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kPrecv_init, __builtin_return_address(0));
+  Call call(Function::kPrecv_init, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Info* core_info = nullptr;
@@ -695,7 +695,7 @@ extern "C" int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_D
 extern "C" decltype(PMPI_Precv_init) MPI_Precv_init __attribute__((weak, alias("PMPI_Precv_init")));
 
 extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  Call call(Function::kProbe, __builtin_return_address(0));
+  Call call(Function::kProbe, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   StatusOut core_status(status);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -716,7 +716,7 @@ extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status
 extern "C" decltype(PMPI_Probe) MPI_Probe __attribute__((weak, alias("PMPI_Probe")));
 
 extern "C" int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kPsend_init, __builtin_return_address(0));
+  Call call(Function::kPsend_init, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Info* core_info = nullptr;
@@ -765,11 +765,11 @@ extern "C" decltype(PMPI_Psend_init) MPI_Psend_init __attribute__((weak, alias("
   return call.end(code);
 }
 extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  return checked_recv(Function::kRecv, __builtin_return_address(0), buf, count, datatype, source, tag, comm, status);
+  return checked_recv(Function::kRecv, call_site(__builtin_return_address(0)), buf, count, datatype, source, tag, comm, status);
 }
 extern "C" decltype(PMPI_Recv) MPI_Recv __attribute__((weak, alias("PMPI_Recv")));
 extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  return checked_recv(Function::kRecv_c, __builtin_return_address(0), buf, count, datatype, source, tag, comm, status);
+  return checked_recv(Function::kRecv_c, call_site(__builtin_return_address(0)), buf, count, datatype, source, tag, comm, status);
 }
 extern "C" decltype(PMPI_Recv_c) MPI_Recv_c __attribute__((weak, alias("PMPI_Recv_c")));
 
@@ -798,16 +798,16 @@ extern "C" decltype(PMPI_Recv_c) MPI_Recv_c __attribute__((weak, alias("PMPI_Rec
   return call.end(code);
 }
 extern "C" int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_recv_init(Function::kRecv_init, __builtin_return_address(0), buf, count, datatype, source, tag, comm, request);
+  return checked_recv_init(Function::kRecv_init, call_site(__builtin_return_address(0)), buf, count, datatype, source, tag, comm, request);
 }
 extern "C" decltype(PMPI_Recv_init) MPI_Recv_init __attribute__((weak, alias("PMPI_Recv_init")));
 extern "C" int PMPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_recv_init(Function::kRecv_init_c, __builtin_return_address(0), buf, count, datatype, source, tag, comm, request);
+  return checked_recv_init(Function::kRecv_init_c, call_site(__builtin_return_address(0)), buf, count, datatype, source, tag, comm, request);
 }
 extern "C" decltype(PMPI_Recv_init_c) MPI_Recv_init_c __attribute__((weak, alias("PMPI_Recv_init_c")));
 
 extern "C" int PMPI_Request_free(MPI_Request* request) {
-  Call call(Function::kRequest_free, __builtin_return_address(0));
+  Call call(Function::kRequest_free, call_site(__builtin_return_address(0)));
   Request* core_request = nullptr;
   if (!call.pointer(request, "request") ||
       !call.handle<Request>(*request, "request", &core_request)) {
@@ -820,7 +820,7 @@ extern "C" int PMPI_Request_free(MPI_Request* request) {
 extern "C" decltype(PMPI_Request_free) MPI_Request_free __attribute__((weak, alias("PMPI_Request_free")));
 
 extern "C" int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  Call call(Function::kRequest_get_status, __builtin_return_address(0));
+  Call call(Function::kRequest_get_status, call_site(__builtin_return_address(0)));
   Request* core_request = nullptr;
   bool core_flag = false;
   StatusOut core_status(status);
@@ -837,7 +837,7 @@ extern "C" int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Statu
 extern "C" decltype(PMPI_Request_get_status) MPI_Request_get_status __attribute__((weak, alias("PMPI_Request_get_status")));
 
 extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag, MPI_Status* array_of_statuses) {
-  Call call(Function::kRequest_get_status_all, __builtin_return_address(0));
+  Call call(Function::kRequest_get_status_all, call_site(__builtin_return_address(0)));
   if (!call.count(count, "count")) {
     return call.fail();
   }
@@ -860,7 +860,7 @@ extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of
 extern "C" decltype(PMPI_Request_get_status_all) MPI_Request_get_status_all __attribute__((weak, alias("PMPI_Request_get_status_all")));
 
 extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) {
-  Call call(Function::kRequest_get_status_any, __builtin_return_address(0));
+  Call call(Function::kRequest_get_status_any, call_site(__builtin_return_address(0)));
   if (!call.count(count, "count")) {
     return call.fail();
   }
@@ -884,7 +884,7 @@ extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of
 extern "C" decltype(PMPI_Request_get_status_any) MPI_Request_get_status_any __attribute__((weak, alias("PMPI_Request_get_status_any")));
 
 extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status* array_of_statuses) {
-  Call call(Function::kRequest_get_status_some, __builtin_return_address(0));
+  Call call(Function::kRequest_get_status_some, call_site(__builtin_return_address(0)));
   if (!call.count(incount, "incount")) {
     return call.fail();
   }
@@ -925,11 +925,11 @@ extern "C" decltype(PMPI_Request_get_status_some) MPI_Request_get_status_some __
   return call.end(api::rsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
 extern "C" int PMPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return checked_rsend(Function::kRsend, __builtin_return_address(0), buf, count, datatype, dest, tag, comm);
+  return checked_rsend(Function::kRsend, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm);
 }
 extern "C" decltype(PMPI_Rsend) MPI_Rsend __attribute__((weak, alias("PMPI_Rsend")));
 extern "C" int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return checked_rsend(Function::kRsend_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm);
+  return checked_rsend(Function::kRsend_c, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm);
 }
 extern "C" decltype(PMPI_Rsend_c) MPI_Rsend_c __attribute__((weak, alias("PMPI_Rsend_c")));
 
@@ -958,11 +958,11 @@ extern "C" decltype(PMPI_Rsend_c) MPI_Rsend_c __attribute__((weak, alias("PMPI_R
   return call.end(code);
 }
 extern "C" int PMPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_rsend_init(Function::kRsend_init, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+  return checked_rsend_init(Function::kRsend_init, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Rsend_init) MPI_Rsend_init __attribute__((weak, alias("PMPI_Rsend_init")));
 extern "C" int PMPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_rsend_init(Function::kRsend_init_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+  return checked_rsend_init(Function::kRsend_init_c, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Rsend_init_c) MPI_Rsend_init_c __attribute__((weak, alias("PMPI_Rsend_init_c")));
 
@@ -984,11 +984,11 @@ extern "C" decltype(PMPI_Rsend_init_c) MPI_Rsend_init_c __attribute__((weak, ali
   return call.end(api::send(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
 extern "C" int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return checked_send(Function::kSend, __builtin_return_address(0), buf, count, datatype, dest, tag, comm);
+  return checked_send(Function::kSend, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm);
 }
 extern "C" decltype(PMPI_Send) MPI_Send __attribute__((weak, alias("PMPI_Send")));
 extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return checked_send(Function::kSend_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm);
+  return checked_send(Function::kSend_c, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm);
 }
 extern "C" decltype(PMPI_Send_c) MPI_Send_c __attribute__((weak, alias("PMPI_Send_c")));
 
@@ -1017,11 +1017,11 @@ extern "C" decltype(PMPI_Send_c) MPI_Send_c __attribute__((weak, alias("PMPI_Sen
   return call.end(code);
 }
 extern "C" int PMPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_send_init(Function::kSend_init, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+  return checked_send_init(Function::kSend_init, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Send_init) MPI_Send_init __attribute__((weak, alias("PMPI_Send_init")));
 extern "C" int PMPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_send_init(Function::kSend_init_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+  return checked_send_init(Function::kSend_init_c, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Send_init_c) MPI_Send_init_c __attribute__((weak, alias("PMPI_Send_init_c")));
 
@@ -1051,11 +1051,11 @@ extern "C" decltype(PMPI_Send_init_c) MPI_Send_init_c __attribute__((weak, alias
   return call.end(code);
 }
 extern "C" int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  return checked_sendrecv(Function::kSendrecv, __builtin_return_address(0), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
+  return checked_sendrecv(Function::kSendrecv, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
 }
 extern "C" decltype(PMPI_Sendrecv) MPI_Sendrecv __attribute__((weak, alias("PMPI_Sendrecv")));
 extern "C" int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  return checked_sendrecv(Function::kSendrecv_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
+  return checked_sendrecv(Function::kSendrecv_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
 }
 extern "C" decltype(PMPI_Sendrecv_c) MPI_Sendrecv_c __attribute__((weak, alias("PMPI_Sendrecv_c")));
 
@@ -1083,11 +1083,11 @@ extern "C" decltype(PMPI_Sendrecv_c) MPI_Sendrecv_c __attribute__((weak, alias("
   return call.end(code);
 }
 extern "C" int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  return checked_sendrecv_replace(Function::kSendrecv_replace, __builtin_return_address(0), buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
+  return checked_sendrecv_replace(Function::kSendrecv_replace, call_site(__builtin_return_address(0)), buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
 }
 extern "C" decltype(PMPI_Sendrecv_replace) MPI_Sendrecv_replace __attribute__((weak, alias("PMPI_Sendrecv_replace")));
 extern "C" int PMPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  return checked_sendrecv_replace(Function::kSendrecv_replace_c, __builtin_return_address(0), buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
+  return checked_sendrecv_replace(Function::kSendrecv_replace_c, call_site(__builtin_return_address(0)), buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
 }
 extern "C" decltype(PMPI_Sendrecv_replace_c) MPI_Sendrecv_replace_c __attribute__((weak, alias("PMPI_Sendrecv_replace_c")));
 
@@ -1109,11 +1109,11 @@ extern "C" decltype(PMPI_Sendrecv_replace_c) MPI_Sendrecv_replace_c __attribute_
   return call.end(api::ssend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
 extern "C" int PMPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return checked_ssend(Function::kSsend, __builtin_return_address(0), buf, count, datatype, dest, tag, comm);
+  return checked_ssend(Function::kSsend, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm);
 }
 extern "C" decltype(PMPI_Ssend) MPI_Ssend __attribute__((weak, alias("PMPI_Ssend")));
 extern "C" int PMPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return checked_ssend(Function::kSsend_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm);
+  return checked_ssend(Function::kSsend_c, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm);
 }
 extern "C" decltype(PMPI_Ssend_c) MPI_Ssend_c __attribute__((weak, alias("PMPI_Ssend_c")));
 
@@ -1142,16 +1142,16 @@ extern "C" decltype(PMPI_Ssend_c) MPI_Ssend_c __attribute__((weak, alias("PMPI_S
   return call.end(code);
 }
 extern "C" int PMPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_ssend_init(Function::kSsend_init, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+  return checked_ssend_init(Function::kSsend_init, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Ssend_init) MPI_Ssend_init __attribute__((weak, alias("PMPI_Ssend_init")));
 extern "C" int PMPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return checked_ssend_init(Function::kSsend_init_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+  return checked_ssend_init(Function::kSsend_init_c, call_site(__builtin_return_address(0)), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Ssend_init_c) MPI_Ssend_init_c __attribute__((weak, alias("PMPI_Ssend_init_c")));
 
 extern "C" int PMPI_Start(MPI_Request* request) {
-  Call call(Function::kStart, __builtin_return_address(0));
+  Call call(Function::kStart, call_site(__builtin_return_address(0)));
   Request* core_request = nullptr;
   if (!call.pointer(request, "request") ||
       !call.handle<Request>(*request, "request", &core_request)) {
@@ -1164,7 +1164,7 @@ extern "C" int PMPI_Start(MPI_Request* request) {
 extern "C" decltype(PMPI_Start) MPI_Start __attribute__((weak, alias("PMPI_Start")));
 
 extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) {
-  Call call(Function::kStartall, __builtin_return_address(0));
+  Call call(Function::kStartall, call_site(__builtin_return_address(0)));
   if (!call.count(count, "count")) {
     return call.fail();
   }
@@ -1180,7 +1180,7 @@ extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) {
 extern "C" decltype(PMPI_Startall) MPI_Startall __attribute__((weak, alias("PMPI_Startall")));
 
 extern "C" int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-  Call call(Function::kTest, __builtin_return_address(0));
+  Call call(Function::kTest, call_site(__builtin_return_address(0)));
   Request* core_request = nullptr;
   bool core_flag = false;
   StatusOut core_status(status);
@@ -1199,7 +1199,7 @@ extern "C" int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
 extern "C" decltype(PMPI_Test) MPI_Test __attribute__((weak, alias("PMPI_Test")));
 
 extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status* array_of_statuses) {
-  Call call(Function::kTestall, __builtin_return_address(0));
+  Call call(Function::kTestall, call_site(__builtin_return_address(0)));
   if (!call.count(count, "count")) {
     return call.fail();
   }
@@ -1223,7 +1223,7 @@ extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* fla
 extern "C" decltype(PMPI_Testall) MPI_Testall __attribute__((weak, alias("PMPI_Testall")));
 
 extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) {
-  Call call(Function::kTestany, __builtin_return_address(0));
+  Call call(Function::kTestany, call_site(__builtin_return_address(0)));
   if (!call.count(count, "count")) {
     return call.fail();
   }
@@ -1248,7 +1248,7 @@ extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* ind
 extern "C" decltype(PMPI_Testany) MPI_Testany __attribute__((weak, alias("PMPI_Testany")));
 
 extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status* array_of_statuses) {
-  Call call(Function::kTestsome, __builtin_return_address(0));
+  Call call(Function::kTestsome, call_site(__builtin_return_address(0)));
   if (!call.count(incount, "incount")) {
     return call.fail();
   }
@@ -1273,7 +1273,7 @@ extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* 
 extern "C" decltype(PMPI_Testsome) MPI_Testsome __attribute__((weak, alias("PMPI_Testsome")));
 
 extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
-  Call call(Function::kWait, __builtin_return_address(0));
+  Call call(Function::kWait, call_site(__builtin_return_address(0)));
   Request* core_request = nullptr;
   StatusOut core_status(status);
   if (!call.pointer(request, "request") ||
@@ -1289,7 +1289,7 @@ extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
 extern "C" decltype(PMPI_Wait) MPI_Wait __attribute__((weak, alias("PMPI_Wait")));
 
 extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status* array_of_statuses) {
-  Call call(Function::kWaitall, __builtin_return_address(0));
+  Call call(Function::kWaitall, call_site(__builtin_return_address(0)));
   if (!call.count(count, "count")) {
     return call.fail();
   }
@@ -1310,7 +1310,7 @@ extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Stat
 extern "C" decltype(PMPI_Waitall) MPI_Waitall __attribute__((weak, alias("PMPI_Waitall")));
 
 extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* indx, MPI_Status* status) {
-  Call call(Function::kWaitany, __builtin_return_address(0));
+  Call call(Function::kWaitany, call_site(__builtin_return_address(0)));
   if (!call.count(count, "count")) {
     return call.fail();
   }
@@ -1332,7 +1332,7 @@ extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* ind
 extern "C" decltype(PMPI_Waitany) MPI_Waitany __attribute__((weak, alias("PMPI_Waitany")));
 
 extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status* array_of_statuses) {
-  Call call(Function::kWaitsome, __builtin_return_address(0));
+  Call call(Function::kWaitsome, call_site(__builtin_return_address(0)));
   if (!call.count(incount, "incount")) {
     return call.fail();
   }

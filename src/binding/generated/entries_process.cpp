@@ -14,7 +14,7 @@
 using namespace tasuki;
 
 extern "C" int PMPI_Close_port(const char* port_name) {
-  Call call(Function::kClose_port, __builtin_return_address(0));
+  Call call(Function::kClose_port, call_site(__builtin_return_address(0)));
   if (!call.text(port_name, "port_name", kErrPort)) {
     return call.fail();
   }
@@ -23,7 +23,7 @@ extern "C" int PMPI_Close_port(const char* port_name) {
 extern "C" decltype(PMPI_Close_port) MPI_Close_port __attribute__((weak, alias("PMPI_Close_port")));
 
 extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
-  Call call(Function::kComm_accept, __builtin_return_address(0));
+  Call call(Function::kComm_accept, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Info* core_info = nullptr;
@@ -47,7 +47,7 @@ extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info info, int root, 
 extern "C" decltype(PMPI_Comm_accept) MPI_Comm_accept __attribute__((weak, alias("PMPI_Comm_accept")));
 
 extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
-  Call call(Function::kComm_connect, __builtin_return_address(0));
+  Call call(Function::kComm_connect, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Info* core_info = nullptr;
@@ -71,7 +71,7 @@ extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root,
 extern "C" decltype(PMPI_Comm_connect) MPI_Comm_connect __attribute__((weak, alias("PMPI_Comm_connect")));
 
 extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) {
-  Call call(Function::kComm_disconnect, __builtin_return_address(0));
+  Call call(Function::kComm_disconnect, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   if (!call.pointer(comm, "comm") ||
       !call.handle<Comm>(*comm, "comm", &core_comm)) {
@@ -86,7 +86,7 @@ extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) {
 extern "C" decltype(PMPI_Comm_disconnect) MPI_Comm_disconnect __attribute__((weak, alias("PMPI_Comm_disconnect")));
 
 extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) {
-  Call call(Function::kComm_get_parent, __builtin_return_address(0));
+  Call call(Function::kComm_get_parent, call_site(__builtin_return_address(0)));
   Comm* core_parent = nullptr;
   if (!call.pointer(parent, "parent")) {
     null_out<Comm>(parent);
@@ -101,7 +101,7 @@ extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) {
 extern "C" decltype(PMPI_Comm_get_parent) MPI_Comm_get_parent __attribute__((weak, alias("PMPI_Comm_get_parent")));
 
 extern "C" int PMPI_Comm_join(int fd, MPI_Comm* intercomm) {
-  Call call(Function::kComm_join, __builtin_return_address(0));
+  Call call(Function::kComm_join, call_site(__builtin_return_address(0)));
   Comm* core_intercomm = nullptr;
   if (!call.pointer(intercomm, "intercomm")) {
     null_out<Comm>(intercomm);
@@ -116,7 +116,7 @@ extern "C" int PMPI_Comm_join(int fd, MPI_Comm* intercomm) {
 extern "C" decltype(PMPI_Comm_join) MPI_Comm_join __attribute__((weak, alias("PMPI_Comm_join")));
 
 extern "C" int PMPI_Get_hw_resource_info(MPI_Info* hw_info) {
-  Call call(Function::kGet_hw_resource_info, __builtin_return_address(0));
+  Call call(Function::kGet_hw_resource_info, call_site(__builtin_return_address(0)));
   Info* core_hw_info = nullptr;
   if (!call.pointer(hw_info, "hw_info")) {
     null_out<Info>(hw_info);
@@ -131,7 +131,7 @@ extern "C" int PMPI_Get_hw_resource_info(MPI_Info* hw_info) {
 extern "C" decltype(PMPI_Get_hw_resource_info) MPI_Get_hw_resource_info __attribute__((weak, alias("PMPI_Get_hw_resource_info")));
 
 extern "C" int PMPI_Lookup_name(const char* service_name, MPI_Info info, char* port_name) {
-  Call call(Function::kLookup_name, __builtin_return_address(0));
+  Call call(Function::kLookup_name, call_site(__builtin_return_address(0)));
   Info* core_info = nullptr;
   std::string core_port_name;
   if (!call.text(service_name, "service_name", kErrService) ||
@@ -148,7 +148,7 @@ extern "C" int PMPI_Lookup_name(const char* service_name, MPI_Info info, char* p
 extern "C" decltype(PMPI_Lookup_name) MPI_Lookup_name __attribute__((weak, alias("PMPI_Lookup_name")));
 
 extern "C" int PMPI_Open_port(MPI_Info info, char* port_name) {
-  Call call(Function::kOpen_port, __builtin_return_address(0));
+  Call call(Function::kOpen_port, call_site(__builtin_return_address(0)));
   Info* core_info = nullptr;
   std::string core_port_name;
   if (!call.handle_or_null<Info>(info, "info", &core_info) ||
@@ -164,7 +164,7 @@ extern "C" int PMPI_Open_port(MPI_Info info, char* port_name) {
 extern "C" decltype(PMPI_Open_port) MPI_Open_port __attribute__((weak, alias("PMPI_Open_port")));
 
 extern "C" int PMPI_Publish_name(const char* service_name, MPI_Info info, const char* port_name) {
-  Call call(Function::kPublish_name, __builtin_return_address(0));
+  Call call(Function::kPublish_name, call_site(__builtin_return_address(0)));
   Info* core_info = nullptr;
   if (!call.text(service_name, "service_name", kErrService) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
@@ -186,16 +186,16 @@ extern "C" decltype(PMPI_Publish_name) MPI_Publish_name __attribute__((weak, ali
   return call.end(api::session_attach_buffer(call.process, core_session, abi::buffer_to_core(buffer), size));
 }
 extern "C" int PMPI_Session_attach_buffer(MPI_Session session, void* buffer, int size) {
-  return checked_session_attach_buffer(Function::kSession_attach_buffer, __builtin_return_address(0), session, buffer, size);
+  return checked_session_attach_buffer(Function::kSession_attach_buffer, call_site(__builtin_return_address(0)), session, buffer, size);
 }
 extern "C" decltype(PMPI_Session_attach_buffer) MPI_Session_attach_buffer __attribute__((weak, alias("PMPI_Session_attach_buffer")));
 extern "C" int PMPI_Session_attach_buffer_c(MPI_Session session, void* buffer, MPI_Count size) {
-  return checked_session_attach_buffer(Function::kSession_attach_buffer_c, __builtin_return_address(0), session, buffer, size);
+  return checked_session_attach_buffer(Function::kSession_attach_buffer_c, call_site(__builtin_return_address(0)), session, buffer, size);
 }
 extern "C" decltype(PMPI_Session_attach_buffer_c) MPI_Session_attach_buffer_c __attribute__((weak, alias("PMPI_Session_attach_buffer_c")));
 
 extern "C" int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) {
-  Call call(Function::kSession_call_errhandler, __builtin_return_address(0));
+  Call call(Function::kSession_call_errhandler, call_site(__builtin_return_address(0)));
   Session* core_session = nullptr;
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.handle<Session>(session, "session", &core_session) ||
@@ -208,7 +208,7 @@ extern "C" int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) 
 extern "C" decltype(PMPI_Session_call_errhandler) MPI_Session_call_errhandler __attribute__((weak, alias("PMPI_Session_call_errhandler")));
 
 extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* session_errhandler_fn, MPI_Errhandler* errhandler) {
-  Call call(Function::kSession_create_errhandler, __builtin_return_address(0), AnyTime{});
+  Call call(Function::kSession_create_errhandler, call_site(__builtin_return_address(0)), AnyTime{});
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(session_errhandler_fn), "session_errhandler_fn") ||
       !call.pointer(errhandler, "errhandler")) {
@@ -242,16 +242,16 @@ extern "C" decltype(PMPI_Session_create_errhandler) MPI_Session_create_errhandle
   return call.end(code);
 }
 extern "C" int PMPI_Session_detach_buffer(MPI_Session session, void* buffer_addr, int* size) {
-  return checked_session_detach_buffer(Function::kSession_detach_buffer, __builtin_return_address(0), session, buffer_addr, size);
+  return checked_session_detach_buffer(Function::kSession_detach_buffer, call_site(__builtin_return_address(0)), session, buffer_addr, size);
 }
 extern "C" decltype(PMPI_Session_detach_buffer) MPI_Session_detach_buffer __attribute__((weak, alias("PMPI_Session_detach_buffer")));
 extern "C" int PMPI_Session_detach_buffer_c(MPI_Session session, void* buffer_addr, MPI_Count* size) {
-  return checked_session_detach_buffer(Function::kSession_detach_buffer_c, __builtin_return_address(0), session, buffer_addr, size);
+  return checked_session_detach_buffer(Function::kSession_detach_buffer_c, call_site(__builtin_return_address(0)), session, buffer_addr, size);
 }
 extern "C" decltype(PMPI_Session_detach_buffer_c) MPI_Session_detach_buffer_c __attribute__((weak, alias("PMPI_Session_detach_buffer_c")));
 
 extern "C" int PMPI_Session_flush_buffer(MPI_Session session) {
-  Call call(Function::kSession_flush_buffer, __builtin_return_address(0));
+  Call call(Function::kSession_flush_buffer, call_site(__builtin_return_address(0)));
   Session* core_session = nullptr;
   if (!call.handle<Session>(session, "session", &core_session)) {
     return call.fail();
@@ -262,7 +262,7 @@ extern "C" int PMPI_Session_flush_buffer(MPI_Session session) {
 extern "C" decltype(PMPI_Session_flush_buffer) MPI_Session_flush_buffer __attribute__((weak, alias("PMPI_Session_flush_buffer")));
 
 extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler) {
-  Call call(Function::kSession_get_errhandler, __builtin_return_address(0));
+  Call call(Function::kSession_get_errhandler, call_site(__builtin_return_address(0)));
   Session* core_session = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
@@ -280,7 +280,7 @@ extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* 
 extern "C" decltype(PMPI_Session_get_errhandler) MPI_Session_get_errhandler __attribute__((weak, alias("PMPI_Session_get_errhandler")));
 
 extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
-  Call call(Function::kSession_get_info, __builtin_return_address(0));
+  Call call(Function::kSession_get_info, call_site(__builtin_return_address(0)));
   Session* core_session = nullptr;
   Info* core_info_used = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
@@ -298,7 +298,7 @@ extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
 extern "C" decltype(PMPI_Session_get_info) MPI_Session_get_info __attribute__((weak, alias("PMPI_Session_get_info")));
 
 extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int* pset_len, char* pset_name) {
-  Call call(Function::kSession_get_nth_pset, __builtin_return_address(0));
+  Call call(Function::kSession_get_nth_pset, call_site(__builtin_return_address(0)));
   Session* core_session = nullptr;
   Info* core_info = nullptr;
   std::string core_pset_name;
@@ -318,7 +318,7 @@ extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int
 extern "C" decltype(PMPI_Session_get_nth_pset) MPI_Session_get_nth_pset __attribute__((weak, alias("PMPI_Session_get_nth_pset")));
 
 extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int* npset_names) {
-  Call call(Function::kSession_get_num_psets, __builtin_return_address(0));
+  Call call(Function::kSession_get_num_psets, call_site(__builtin_return_address(0)));
   Session* core_session = nullptr;
   Info* core_info = nullptr;
   int core_npset_names = 0;
@@ -337,7 +337,7 @@ extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, in
 extern "C" decltype(PMPI_Session_get_num_psets) MPI_Session_get_num_psets __attribute__((weak, alias("PMPI_Session_get_num_psets")));
 
 extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_name, MPI_Info* info) {
-  Call call(Function::kSession_get_pset_info, __builtin_return_address(0));
+  Call call(Function::kSession_get_pset_info, call_site(__builtin_return_address(0)));
   Session* core_session = nullptr;
   Info* core_info = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
@@ -356,7 +356,7 @@ extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_
 extern "C" decltype(PMPI_Session_get_pset_info) MPI_Session_get_pset_info __attribute__((weak, alias("PMPI_Session_get_pset_info")));
 
 extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* request) {
-  Call call(Function::kSession_iflush_buffer, __builtin_return_address(0));
+  Call call(Function::kSession_iflush_buffer, call_site(__builtin_return_address(0)));
   Session* core_session = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
@@ -374,7 +374,7 @@ extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* requ
 extern "C" decltype(PMPI_Session_iflush_buffer) MPI_Session_iflush_buffer __attribute__((weak, alias("PMPI_Session_iflush_buffer")));
 
 extern "C" int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) {
-  Call call(Function::kSession_set_errhandler, __builtin_return_address(0));
+  Call call(Function::kSession_set_errhandler, call_site(__builtin_return_address(0)));
   Session* core_session = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
@@ -387,7 +387,7 @@ extern "C" int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler e
 extern "C" decltype(PMPI_Session_set_errhandler) MPI_Session_set_errhandler __attribute__((weak, alias("PMPI_Session_set_errhandler")));
 
 extern "C" int PMPI_Unpublish_name(const char* service_name, MPI_Info info, const char* port_name) {
-  Call call(Function::kUnpublish_name, __builtin_return_address(0));
+  Call call(Function::kUnpublish_name, call_site(__builtin_return_address(0)));
   Info* core_info = nullptr;
   if (!call.text(service_name, "service_name", kErrService) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||

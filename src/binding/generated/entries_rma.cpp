@@ -33,16 +33,16 @@ using namespace tasuki;
   return call.end(api::accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win));
 }
 extern "C" int PMPI_Accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  return checked_accumulate(Function::kAccumulate, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
+  return checked_accumulate(Function::kAccumulate, call_site(__builtin_return_address(0)), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
 }
 extern "C" decltype(PMPI_Accumulate) MPI_Accumulate __attribute__((weak, alias("PMPI_Accumulate")));
 extern "C" int PMPI_Accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  return checked_accumulate(Function::kAccumulate_c, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
+  return checked_accumulate(Function::kAccumulate_c, call_site(__builtin_return_address(0)), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
 }
 extern "C" decltype(PMPI_Accumulate_c) MPI_Accumulate_c __attribute__((weak, alias("PMPI_Accumulate_c")));
 
 extern "C" int PMPI_Compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win) {
-  Call call(Function::kCompare_and_swap, __builtin_return_address(0));
+  Call call(Function::kCompare_and_swap, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   Datatype* core_datatype = nullptr;
   const int core_target_rank = abi::rank_to_core(target_rank);
@@ -62,7 +62,7 @@ extern "C" int PMPI_Compare_and_swap(const void* origin_addr, const void* compar
 extern "C" decltype(PMPI_Compare_and_swap) MPI_Compare_and_swap __attribute__((weak, alias("PMPI_Compare_and_swap")));
 
 extern "C" int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
-  Call call(Function::kFetch_and_op, __builtin_return_address(0));
+  Call call(Function::kFetch_and_op, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   Op* core_op = nullptr;
   Datatype* core_datatype = nullptr;
@@ -103,11 +103,11 @@ extern "C" decltype(PMPI_Fetch_and_op) MPI_Fetch_and_op __attribute__((weak, ali
   return call.end(api::get(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win));
 }
 extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  return checked_get(Function::kGet, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
+  return checked_get(Function::kGet, call_site(__builtin_return_address(0)), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
 }
 extern "C" decltype(PMPI_Get) MPI_Get __attribute__((weak, alias("PMPI_Get")));
 extern "C" int PMPI_Get_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  return checked_get(Function::kGet_c, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
+  return checked_get(Function::kGet_c, call_site(__builtin_return_address(0)), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
 }
 extern "C" decltype(PMPI_Get_c) MPI_Get_c __attribute__((weak, alias("PMPI_Get_c")));
 
@@ -136,11 +136,11 @@ extern "C" decltype(PMPI_Get_c) MPI_Get_c __attribute__((weak, alias("PMPI_Get_c
   return call.end(api::get_accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, abi::buffer_to_core(result_addr), result_count, core_result_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win));
 }
 extern "C" int PMPI_Get_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  return checked_get_accumulate(Function::kGet_accumulate, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
+  return checked_get_accumulate(Function::kGet_accumulate, call_site(__builtin_return_address(0)), origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
 }
 extern "C" decltype(PMPI_Get_accumulate) MPI_Get_accumulate __attribute__((weak, alias("PMPI_Get_accumulate")));
 extern "C" int PMPI_Get_accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  return checked_get_accumulate(Function::kGet_accumulate_c, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
+  return checked_get_accumulate(Function::kGet_accumulate_c, call_site(__builtin_return_address(0)), origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
 }
 extern "C" decltype(PMPI_Get_accumulate_c) MPI_Get_accumulate_c __attribute__((weak, alias("PMPI_Get_accumulate_c")));
 
@@ -164,11 +164,11 @@ extern "C" decltype(PMPI_Get_accumulate_c) MPI_Get_accumulate_c __attribute__((w
   return call.end(api::put(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win));
 }
 extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  return checked_put(Function::kPut, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
+  return checked_put(Function::kPut, call_site(__builtin_return_address(0)), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
 }
 extern "C" decltype(PMPI_Put) MPI_Put __attribute__((weak, alias("PMPI_Put")));
 extern "C" int PMPI_Put_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  return checked_put(Function::kPut_c, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
+  return checked_put(Function::kPut_c, call_site(__builtin_return_address(0)), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
 }
 extern "C" decltype(PMPI_Put_c) MPI_Put_c __attribute__((weak, alias("PMPI_Put_c")));
 
@@ -202,11 +202,11 @@ extern "C" decltype(PMPI_Put_c) MPI_Put_c __attribute__((weak, alias("PMPI_Put_c
   return call.end(code);
 }
 extern "C" int PMPI_Raccumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
-  return checked_raccumulate(Function::kRaccumulate, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
+  return checked_raccumulate(Function::kRaccumulate, call_site(__builtin_return_address(0)), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
 }
 extern "C" decltype(PMPI_Raccumulate) MPI_Raccumulate __attribute__((weak, alias("PMPI_Raccumulate")));
 extern "C" int PMPI_Raccumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
-  return checked_raccumulate(Function::kRaccumulate_c, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
+  return checked_raccumulate(Function::kRaccumulate_c, call_site(__builtin_return_address(0)), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
 }
 extern "C" decltype(PMPI_Raccumulate_c) MPI_Raccumulate_c __attribute__((weak, alias("PMPI_Raccumulate_c")));
 
@@ -237,11 +237,11 @@ extern "C" decltype(PMPI_Raccumulate_c) MPI_Raccumulate_c __attribute__((weak, a
   return call.end(code);
 }
 extern "C" int PMPI_Rget(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
-  return checked_rget(Function::kRget, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
+  return checked_rget(Function::kRget, call_site(__builtin_return_address(0)), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
 }
 extern "C" decltype(PMPI_Rget) MPI_Rget __attribute__((weak, alias("PMPI_Rget")));
 extern "C" int PMPI_Rget_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
-  return checked_rget(Function::kRget_c, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
+  return checked_rget(Function::kRget_c, call_site(__builtin_return_address(0)), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
 }
 extern "C" decltype(PMPI_Rget_c) MPI_Rget_c __attribute__((weak, alias("PMPI_Rget_c")));
 
@@ -277,11 +277,11 @@ extern "C" decltype(PMPI_Rget_c) MPI_Rget_c __attribute__((weak, alias("PMPI_Rge
   return call.end(code);
 }
 extern "C" int PMPI_Rget_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
-  return checked_rget_accumulate(Function::kRget_accumulate, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
+  return checked_rget_accumulate(Function::kRget_accumulate, call_site(__builtin_return_address(0)), origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
 }
 extern "C" decltype(PMPI_Rget_accumulate) MPI_Rget_accumulate __attribute__((weak, alias("PMPI_Rget_accumulate")));
 extern "C" int PMPI_Rget_accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
-  return checked_rget_accumulate(Function::kRget_accumulate_c, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
+  return checked_rget_accumulate(Function::kRget_accumulate_c, call_site(__builtin_return_address(0)), origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
 }
 extern "C" decltype(PMPI_Rget_accumulate_c) MPI_Rget_accumulate_c __attribute__((weak, alias("PMPI_Rget_accumulate_c")));
 
@@ -312,11 +312,11 @@ extern "C" decltype(PMPI_Rget_accumulate_c) MPI_Rget_accumulate_c __attribute__(
   return call.end(code);
 }
 extern "C" int PMPI_Rput(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
-  return checked_rput(Function::kRput, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
+  return checked_rput(Function::kRput, call_site(__builtin_return_address(0)), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
 }
 extern "C" decltype(PMPI_Rput) MPI_Rput __attribute__((weak, alias("PMPI_Rput")));
 extern "C" int PMPI_Rput_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
-  return checked_rput(Function::kRput_c, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
+  return checked_rput(Function::kRput_c, call_site(__builtin_return_address(0)), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
 }
 extern "C" decltype(PMPI_Rput_c) MPI_Rput_c __attribute__((weak, alias("PMPI_Rput_c")));
 
@@ -343,11 +343,11 @@ extern "C" decltype(PMPI_Rput_c) MPI_Rput_c __attribute__((weak, alias("PMPI_Rpu
   return call.end(code);
 }
 extern "C" int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  return checked_win_allocate(Function::kWin_allocate, __builtin_return_address(0), size, disp_unit, info, comm, baseptr, win);
+  return checked_win_allocate(Function::kWin_allocate, call_site(__builtin_return_address(0)), size, disp_unit, info, comm, baseptr, win);
 }
 extern "C" decltype(PMPI_Win_allocate) MPI_Win_allocate __attribute__((weak, alias("PMPI_Win_allocate")));
 extern "C" int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  return checked_win_allocate(Function::kWin_allocate_c, __builtin_return_address(0), size, disp_unit, info, comm, baseptr, win);
+  return checked_win_allocate(Function::kWin_allocate_c, call_site(__builtin_return_address(0)), size, disp_unit, info, comm, baseptr, win);
 }
 extern "C" decltype(PMPI_Win_allocate_c) MPI_Win_allocate_c __attribute__((weak, alias("PMPI_Win_allocate_c")));
 
@@ -374,16 +374,16 @@ extern "C" decltype(PMPI_Win_allocate_c) MPI_Win_allocate_c __attribute__((weak,
   return call.end(code);
 }
 extern "C" int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  return checked_win_allocate_shared(Function::kWin_allocate_shared, __builtin_return_address(0), size, disp_unit, info, comm, baseptr, win);
+  return checked_win_allocate_shared(Function::kWin_allocate_shared, call_site(__builtin_return_address(0)), size, disp_unit, info, comm, baseptr, win);
 }
 extern "C" decltype(PMPI_Win_allocate_shared) MPI_Win_allocate_shared __attribute__((weak, alias("PMPI_Win_allocate_shared")));
 extern "C" int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  return checked_win_allocate_shared(Function::kWin_allocate_shared_c, __builtin_return_address(0), size, disp_unit, info, comm, baseptr, win);
+  return checked_win_allocate_shared(Function::kWin_allocate_shared_c, call_site(__builtin_return_address(0)), size, disp_unit, info, comm, baseptr, win);
 }
 extern "C" decltype(PMPI_Win_allocate_shared_c) MPI_Win_allocate_shared_c __attribute__((weak, alias("PMPI_Win_allocate_shared_c")));
 
 extern "C" int PMPI_Win_attach(MPI_Win win, void* base, MPI_Aint size) {
-  Call call(Function::kWin_attach, __builtin_return_address(0));
+  Call call(Function::kWin_attach, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
@@ -394,7 +394,7 @@ extern "C" int PMPI_Win_attach(MPI_Win win, void* base, MPI_Aint size) {
 extern "C" decltype(PMPI_Win_attach) MPI_Win_attach __attribute__((weak, alias("PMPI_Win_attach")));
 
 extern "C" int PMPI_Win_call_errhandler(MPI_Win win, int errorcode) {
-  Call call(Function::kWin_call_errhandler, __builtin_return_address(0));
+  Call call(Function::kWin_call_errhandler, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.handle<Win>(win, "win", &core_win) ||
@@ -407,7 +407,7 @@ extern "C" int PMPI_Win_call_errhandler(MPI_Win win, int errorcode) {
 extern "C" decltype(PMPI_Win_call_errhandler) MPI_Win_call_errhandler __attribute__((weak, alias("PMPI_Win_call_errhandler")));
 
 extern "C" int PMPI_Win_complete(MPI_Win win) {
-  Call call(Function::kWin_complete, __builtin_return_address(0));
+  Call call(Function::kWin_complete, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
@@ -437,16 +437,16 @@ extern "C" decltype(PMPI_Win_complete) MPI_Win_complete __attribute__((weak, ali
   return call.end(code);
 }
 extern "C" int PMPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
-  return checked_win_create(Function::kWin_create, __builtin_return_address(0), base, size, disp_unit, info, comm, win);
+  return checked_win_create(Function::kWin_create, call_site(__builtin_return_address(0)), base, size, disp_unit, info, comm, win);
 }
 extern "C" decltype(PMPI_Win_create) MPI_Win_create __attribute__((weak, alias("PMPI_Win_create")));
 extern "C" int PMPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
-  return checked_win_create(Function::kWin_create_c, __builtin_return_address(0), base, size, disp_unit, info, comm, win);
+  return checked_win_create(Function::kWin_create_c, call_site(__builtin_return_address(0)), base, size, disp_unit, info, comm, win);
 }
 extern "C" decltype(PMPI_Win_create_c) MPI_Win_create_c __attribute__((weak, alias("PMPI_Win_create_c")));
 
 extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
-  Call call(Function::kWin_create_dynamic, __builtin_return_address(0));
+  Call call(Function::kWin_create_dynamic, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   Win* core_win = nullptr;
@@ -467,7 +467,7 @@ extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* wi
 extern "C" decltype(PMPI_Win_create_dynamic) MPI_Win_create_dynamic __attribute__((weak, alias("PMPI_Win_create_dynamic")));
 
 extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* win_errhandler_fn, MPI_Errhandler* errhandler) {
-  Call call(Function::kWin_create_errhandler, __builtin_return_address(0));
+  Call call(Function::kWin_create_errhandler, call_site(__builtin_return_address(0)));
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(win_errhandler_fn), "win_errhandler_fn") ||
       !call.pointer(errhandler, "errhandler")) {
@@ -483,7 +483,7 @@ extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* win_errha
 extern "C" decltype(PMPI_Win_create_errhandler) MPI_Win_create_errhandler __attribute__((weak, alias("PMPI_Win_create_errhandler")));
 
 extern "C" int PMPI_Win_create_keyval(MPI_Win_copy_attr_function* win_copy_attr_fn, MPI_Win_delete_attr_function* win_delete_attr_fn, int* win_keyval, void* extra_state) {
-  Call call(Function::kWin_create_keyval, __builtin_return_address(0));
+  Call call(Function::kWin_create_keyval, call_site(__builtin_return_address(0)));
   const CopyFunction core_win_copy_attr_fn = copy_function(reinterpret_cast<AnyFunction>(win_copy_attr_fn));
   int core_win_keyval = 0;
   if (!call.pointer(win_keyval, "win_keyval")) {
@@ -498,7 +498,7 @@ extern "C" int PMPI_Win_create_keyval(MPI_Win_copy_attr_function* win_copy_attr_
 extern "C" decltype(PMPI_Win_create_keyval) MPI_Win_create_keyval __attribute__((weak, alias("PMPI_Win_create_keyval")));
 
 extern "C" int PMPI_Win_delete_attr(MPI_Win win, int win_keyval) {
-  Call call(Function::kWin_delete_attr, __builtin_return_address(0));
+  Call call(Function::kWin_delete_attr, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   const int core_win_keyval = abi::keyval_to_core(win_keyval);
   if (!call.handle<Win>(win, "win", &core_win) ||
@@ -511,7 +511,7 @@ extern "C" int PMPI_Win_delete_attr(MPI_Win win, int win_keyval) {
 extern "C" decltype(PMPI_Win_delete_attr) MPI_Win_delete_attr __attribute__((weak, alias("PMPI_Win_delete_attr")));
 
 extern "C" int PMPI_Win_detach(MPI_Win win, const void* base) {
-  Call call(Function::kWin_detach, __builtin_return_address(0));
+  Call call(Function::kWin_detach, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
@@ -522,7 +522,7 @@ extern "C" int PMPI_Win_detach(MPI_Win win, const void* base) {
 extern "C" decltype(PMPI_Win_detach) MPI_Win_detach __attribute__((weak, alias("PMPI_Win_detach")));
 
 extern "C" int PMPI_Win_fence(int assert, MPI_Win win) {
-  Call call(Function::kWin_fence, __builtin_return_address(0));
+  Call call(Function::kWin_fence, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   const int core_assert = abi::win_assert_to_core(assert);
   if (!call.handle<Win>(win, "win", &core_win) ||
@@ -536,7 +536,7 @@ extern "C" int PMPI_Win_fence(int assert, MPI_Win win) {
 extern "C" decltype(PMPI_Win_fence) MPI_Win_fence __attribute__((weak, alias("PMPI_Win_fence")));
 
 extern "C" int PMPI_Win_flush(int rank, MPI_Win win) {
-  Call call(Function::kWin_flush, __builtin_return_address(0));
+  Call call(Function::kWin_flush, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   const int core_rank = abi::rank_to_core(rank);
   if (!call.handle<Win>(win, "win", &core_win) ||
@@ -550,7 +550,7 @@ extern "C" int PMPI_Win_flush(int rank, MPI_Win win) {
 extern "C" decltype(PMPI_Win_flush) MPI_Win_flush __attribute__((weak, alias("PMPI_Win_flush")));
 
 extern "C" int PMPI_Win_flush_all(MPI_Win win) {
-  Call call(Function::kWin_flush_all, __builtin_return_address(0));
+  Call call(Function::kWin_flush_all, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
@@ -561,7 +561,7 @@ extern "C" int PMPI_Win_flush_all(MPI_Win win) {
 extern "C" decltype(PMPI_Win_flush_all) MPI_Win_flush_all __attribute__((weak, alias("PMPI_Win_flush_all")));
 
 extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) {
-  Call call(Function::kWin_flush_local, __builtin_return_address(0));
+  Call call(Function::kWin_flush_local, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   const int core_rank = abi::rank_to_core(rank);
   if (!call.handle<Win>(win, "win", &core_win) ||
@@ -575,7 +575,7 @@ extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) {
 extern "C" decltype(PMPI_Win_flush_local) MPI_Win_flush_local __attribute__((weak, alias("PMPI_Win_flush_local")));
 
 extern "C" int PMPI_Win_flush_local_all(MPI_Win win) {
-  Call call(Function::kWin_flush_local_all, __builtin_return_address(0));
+  Call call(Function::kWin_flush_local_all, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
@@ -586,7 +586,7 @@ extern "C" int PMPI_Win_flush_local_all(MPI_Win win) {
 extern "C" decltype(PMPI_Win_flush_local_all) MPI_Win_flush_local_all __attribute__((weak, alias("PMPI_Win_flush_local_all")));
 
 extern "C" int PMPI_Win_free(MPI_Win* win) {
-  Call call(Function::kWin_free, __builtin_return_address(0));
+  Call call(Function::kWin_free, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   if (!call.pointer(win, "win") ||
       !call.handle<Win>(*win, "win", &core_win)) {
@@ -601,7 +601,7 @@ extern "C" int PMPI_Win_free(MPI_Win* win) {
 extern "C" decltype(PMPI_Win_free) MPI_Win_free __attribute__((weak, alias("PMPI_Win_free")));
 
 extern "C" int PMPI_Win_free_keyval(int* win_keyval) {
-  Call call(Function::kWin_free_keyval, __builtin_return_address(0));
+  Call call(Function::kWin_free_keyval, call_site(__builtin_return_address(0)));
   if (!call.pointer(win_keyval, "win_keyval")) {
     return call.fail();
   }
@@ -618,7 +618,7 @@ extern "C" int PMPI_Win_free_keyval(int* win_keyval) {
 extern "C" decltype(PMPI_Win_free_keyval) MPI_Win_free_keyval __attribute__((weak, alias("PMPI_Win_free_keyval")));
 
 extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_val, int* flag) {
-  Call call(Function::kWin_get_attr, __builtin_return_address(0));
+  Call call(Function::kWin_get_attr, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   const int core_win_keyval = abi::keyval_to_core(win_keyval);
   void* core_attribute_val = nullptr;
@@ -640,7 +640,7 @@ extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_va
 extern "C" decltype(PMPI_Win_get_attr) MPI_Win_get_attr __attribute__((weak, alias("PMPI_Win_get_attr")));
 
 extern "C" int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) {
-  Call call(Function::kWin_get_errhandler, __builtin_return_address(0));
+  Call call(Function::kWin_get_errhandler, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle<Win>(win, "win", &core_win) ||
@@ -658,7 +658,7 @@ extern "C" int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) 
 extern "C" decltype(PMPI_Win_get_errhandler) MPI_Win_get_errhandler __attribute__((weak, alias("PMPI_Win_get_errhandler")));
 
 extern "C" int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) {
-  Call call(Function::kWin_get_group, __builtin_return_address(0));
+  Call call(Function::kWin_get_group, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   Group* core_group = nullptr;
   if (!call.handle<Win>(win, "win", &core_win) ||
@@ -676,7 +676,7 @@ extern "C" int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) {
 extern "C" decltype(PMPI_Win_get_group) MPI_Win_get_group __attribute__((weak, alias("PMPI_Win_get_group")));
 
 extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
-  Call call(Function::kWin_get_info, __builtin_return_address(0));
+  Call call(Function::kWin_get_info, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   Info* core_info_used = nullptr;
   if (!call.handle<Win>(win, "win", &core_win) ||
@@ -694,7 +694,7 @@ extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
 extern "C" decltype(PMPI_Win_get_info) MPI_Win_get_info __attribute__((weak, alias("PMPI_Win_get_info")));
 
 extern "C" int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) {
-  Call call(Function::kWin_get_name, __builtin_return_address(0));
+  Call call(Function::kWin_get_name, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   std::string core_win_name;
   if (!call.handle_or_null<Win>(win, "win", &core_win) ||
@@ -712,7 +712,7 @@ extern "C" int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) {
 extern "C" decltype(PMPI_Win_get_name) MPI_Win_get_name __attribute__((weak, alias("PMPI_Win_get_name")));
 
 extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
-  Call call(Function::kWin_lock, __builtin_return_address(0));
+  Call call(Function::kWin_lock, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   const int core_lock_type = abi::lock_type_to_core(lock_type);
   const int core_rank = abi::rank_to_core(rank);
@@ -730,7 +730,7 @@ extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
 extern "C" decltype(PMPI_Win_lock) MPI_Win_lock __attribute__((weak, alias("PMPI_Win_lock")));
 
 extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) {
-  Call call(Function::kWin_lock_all, __builtin_return_address(0));
+  Call call(Function::kWin_lock_all, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   const int core_assert = abi::win_assert_to_core(assert);
   if (!call.handle<Win>(win, "win", &core_win) ||
@@ -743,7 +743,7 @@ extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) {
 extern "C" decltype(PMPI_Win_lock_all) MPI_Win_lock_all __attribute__((weak, alias("PMPI_Win_lock_all")));
 
 extern "C" int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
-  Call call(Function::kWin_post, __builtin_return_address(0));
+  Call call(Function::kWin_post, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   Group* core_group = nullptr;
   const int core_assert = abi::win_assert_to_core(assert);
@@ -758,7 +758,7 @@ extern "C" int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
 extern "C" decltype(PMPI_Win_post) MPI_Win_post __attribute__((weak, alias("PMPI_Win_post")));
 
 extern "C" int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void* attribute_val) {
-  Call call(Function::kWin_set_attr, __builtin_return_address(0));
+  Call call(Function::kWin_set_attr, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   const int core_win_keyval = abi::keyval_to_core(win_keyval);
   if (!call.handle<Win>(win, "win", &core_win) ||
@@ -771,7 +771,7 @@ extern "C" int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void* attribute_va
 extern "C" decltype(PMPI_Win_set_attr) MPI_Win_set_attr __attribute__((weak, alias("PMPI_Win_set_attr")));
 
 extern "C" int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler) {
-  Call call(Function::kWin_set_errhandler, __builtin_return_address(0));
+  Call call(Function::kWin_set_errhandler, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle<Win>(win, "win", &core_win) ||
@@ -784,7 +784,7 @@ extern "C" int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler) {
 extern "C" decltype(PMPI_Win_set_errhandler) MPI_Win_set_errhandler __attribute__((weak, alias("PMPI_Win_set_errhandler")));
 
 extern "C" int PMPI_Win_set_info(MPI_Win win, MPI_Info info) {
-  Call call(Function::kWin_set_info, __builtin_return_address(0));
+  Call call(Function::kWin_set_info, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   Info* core_info = nullptr;
   if (!call.handle<Win>(win, "win", &core_win) ||
@@ -798,7 +798,7 @@ extern "C" int PMPI_Win_set_info(MPI_Win win, MPI_Info info) {
 extern "C" decltype(PMPI_Win_set_info) MPI_Win_set_info __attribute__((weak, alias("PMPI_Win_set_info")));
 
 extern "C" int PMPI_Win_set_name(MPI_Win win, const char* win_name) {
-  Call call(Function::kWin_set_name, __builtin_return_address(0));
+  Call call(Function::kWin_set_name, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.pointer(win_name, "win_name")) {
@@ -834,16 +834,16 @@ extern "C" decltype(PMPI_Win_set_name) MPI_Win_set_name __attribute__((weak, ali
   return call.end(code);
 }
 extern "C" int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size, int* disp_unit, void* baseptr) {
-  return checked_win_shared_query(Function::kWin_shared_query, __builtin_return_address(0), win, rank, size, disp_unit, baseptr);
+  return checked_win_shared_query(Function::kWin_shared_query, call_site(__builtin_return_address(0)), win, rank, size, disp_unit, baseptr);
 }
 extern "C" decltype(PMPI_Win_shared_query) MPI_Win_shared_query __attribute__((weak, alias("PMPI_Win_shared_query")));
 extern "C" int PMPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint* size, MPI_Aint* disp_unit, void* baseptr) {
-  return checked_win_shared_query(Function::kWin_shared_query_c, __builtin_return_address(0), win, rank, size, disp_unit, baseptr);
+  return checked_win_shared_query(Function::kWin_shared_query_c, call_site(__builtin_return_address(0)), win, rank, size, disp_unit, baseptr);
 }
 extern "C" decltype(PMPI_Win_shared_query_c) MPI_Win_shared_query_c __attribute__((weak, alias("PMPI_Win_shared_query_c")));
 
 extern "C" int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win) {
-  Call call(Function::kWin_start, __builtin_return_address(0));
+  Call call(Function::kWin_start, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   Group* core_group = nullptr;
   const int core_assert = abi::win_assert_to_core(assert);
@@ -858,7 +858,7 @@ extern "C" int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win) {
 extern "C" decltype(PMPI_Win_start) MPI_Win_start __attribute__((weak, alias("PMPI_Win_start")));
 
 extern "C" int PMPI_Win_sync(MPI_Win win) {
-  Call call(Function::kWin_sync, __builtin_return_address(0));
+  Call call(Function::kWin_sync, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
@@ -869,7 +869,7 @@ extern "C" int PMPI_Win_sync(MPI_Win win) {
 extern "C" decltype(PMPI_Win_sync) MPI_Win_sync __attribute__((weak, alias("PMPI_Win_sync")));
 
 extern "C" int PMPI_Win_test(MPI_Win win, int* flag) {
-  Call call(Function::kWin_test, __builtin_return_address(0));
+  Call call(Function::kWin_test, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   bool core_flag = false;
   if (!call.handle<Win>(win, "win", &core_win) ||
@@ -886,7 +886,7 @@ extern "C" int PMPI_Win_test(MPI_Win win, int* flag) {
 extern "C" decltype(PMPI_Win_test) MPI_Win_test __attribute__((weak, alias("PMPI_Win_test")));
 
 extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) {
-  Call call(Function::kWin_unlock, __builtin_return_address(0));
+  Call call(Function::kWin_unlock, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   const int core_rank = abi::rank_to_core(rank);
   if (!call.handle<Win>(win, "win", &core_win) ||
@@ -900,7 +900,7 @@ extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) {
 extern "C" decltype(PMPI_Win_unlock) MPI_Win_unlock __attribute__((weak, alias("PMPI_Win_unlock")));
 
 extern "C" int PMPI_Win_unlock_all(MPI_Win win) {
-  Call call(Function::kWin_unlock_all, __builtin_return_address(0));
+  Call call(Function::kWin_unlock_all, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
@@ -911,7 +911,7 @@ extern "C" int PMPI_Win_unlock_all(MPI_Win win) {
 extern "C" decltype(PMPI_Win_unlock_all) MPI_Win_unlock_all __attribute__((weak, alias("PMPI_Win_unlock_all")));
 
 extern "C" int PMPI_Win_wait(MPI_Win win) {
-  Call call(Function::kWin_wait, __builtin_return_address(0));
+  Call call(Function::kWin_wait, call_site(__builtin_return_address(0)));
   Win* core_win = nullptr;
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();

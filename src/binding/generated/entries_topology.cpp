@@ -11,7 +11,7 @@
 using namespace tasuki;
 
 extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) {
-  Call call(Function::kCart_coords, __builtin_return_address(0));
+  Call call(Function::kCart_coords, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   const int core_rank = abi::rank_to_core(rank);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -26,7 +26,7 @@ extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords
 extern "C" decltype(PMPI_Cart_coords) MPI_Cart_coords __attribute__((weak, alias("PMPI_Cart_coords")));
 
 extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
-  Call call(Function::kCart_create, __builtin_return_address(0));
+  Call call(Function::kCart_create, call_site(__builtin_return_address(0)));
   Comm* core_comm_old = nullptr;
   Comm* core_comm_cart = nullptr;
   if (!call.handle<Comm>(comm_old, "comm_old", &core_comm_old) ||
@@ -48,7 +48,7 @@ extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], 
 extern "C" decltype(PMPI_Cart_create) MPI_Cart_create __attribute__((weak, alias("PMPI_Cart_create")));
 
 extern "C" int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]) {
-  Call call(Function::kCart_get, __builtin_return_address(0));
+  Call call(Function::kCart_get, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.count(maxdims, "maxdims", kErrArg) ||
@@ -63,7 +63,7 @@ extern "C" int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods
 extern "C" decltype(PMPI_Cart_get) MPI_Cart_get __attribute__((weak, alias("PMPI_Cart_get")));
 
 extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int* newrank) {
-  Call call(Function::kCart_map, __builtin_return_address(0));
+  Call call(Function::kCart_map, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   int core_newrank = 0;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -84,7 +84,7 @@ extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const i
 extern "C" decltype(PMPI_Cart_map) MPI_Cart_map __attribute__((weak, alias("PMPI_Cart_map")));
 
 extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
-  Call call(Function::kCart_rank, __builtin_return_address(0));
+  Call call(Function::kCart_rank, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   int core_rank = 0;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -101,7 +101,7 @@ extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
 extern "C" decltype(PMPI_Cart_rank) MPI_Cart_rank __attribute__((weak, alias("PMPI_Cart_rank")));
 
 extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, int* rank_dest) {
-  Call call(Function::kCart_shift, __builtin_return_address(0));
+  Call call(Function::kCart_shift, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   int core_rank_source = 0;
   int core_rank_dest = 0;
@@ -121,7 +121,7 @@ extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank
 extern "C" decltype(PMPI_Cart_shift) MPI_Cart_shift __attribute__((weak, alias("PMPI_Cart_shift")));
 
 extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
-  Call call(Function::kCart_sub, __builtin_return_address(0));
+  Call call(Function::kCart_sub, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   Comm* core_newcomm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -140,7 +140,7 @@ extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* n
 extern "C" decltype(PMPI_Cart_sub) MPI_Cart_sub __attribute__((weak, alias("PMPI_Cart_sub")));
 
 extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) {
-  Call call(Function::kCartdim_get, __builtin_return_address(0));
+  Call call(Function::kCartdim_get, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   int core_ndims = 0;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -157,7 +157,7 @@ extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) {
 extern "C" decltype(PMPI_Cartdim_get) MPI_Cartdim_get __attribute__((weak, alias("PMPI_Cartdim_get")));
 
 extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
-  Call call(Function::kDims_create, __builtin_return_address(0));
+  Call call(Function::kDims_create, call_site(__builtin_return_address(0)));
   if (!call.count(nnodes, "nnodes", kErrArg) ||
       !call.count(ndims, "ndims", kErrArg) ||
       !call.array(dims, ndims, "dims")) {
@@ -168,7 +168,7 @@ extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
 extern "C" decltype(PMPI_Dims_create) MPI_Dims_create __attribute__((weak, alias("PMPI_Dims_create")));
 
 extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int* weights, MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
-  Call call(Function::kDist_graph_create, __builtin_return_address(0));
+  Call call(Function::kDist_graph_create, call_site(__builtin_return_address(0)));
   Comm* core_comm_old = nullptr;
   if (!call.handle<Comm>(comm_old, "comm_old", &core_comm_old) ||
       !call.count(n, "n", kErrArg) ||
@@ -197,7 +197,7 @@ extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int source
 extern "C" decltype(PMPI_Dist_graph_create) MPI_Dist_graph_create __attribute__((weak, alias("PMPI_Dist_graph_create")));
 
 extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int* sourceweights, int outdegree, const int destinations[], const int* destweights, MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
-  Call call(Function::kDist_graph_create_adjacent, __builtin_return_address(0));
+  Call call(Function::kDist_graph_create_adjacent, call_site(__builtin_return_address(0)));
   Comm* core_comm_old = nullptr;
   if (!call.handle<Comm>(comm_old, "comm_old", &core_comm_old) ||
       !call.count(indegree, "indegree", kErrArg) ||
@@ -232,7 +232,7 @@ extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, 
 extern "C" decltype(PMPI_Dist_graph_create_adjacent) MPI_Dist_graph_create_adjacent __attribute__((weak, alias("PMPI_Dist_graph_create_adjacent")));
 
 extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int* sourceweights, int maxoutdegree, int destinations[], int* destweights) {
-  Call call(Function::kDist_graph_neighbors, __builtin_return_address(0));
+  Call call(Function::kDist_graph_neighbors, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.count(maxindegree, "maxindegree", kErrArg) ||
@@ -247,7 +247,7 @@ extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sou
 extern "C" decltype(PMPI_Dist_graph_neighbors) MPI_Dist_graph_neighbors __attribute__((weak, alias("PMPI_Dist_graph_neighbors")));
 
 extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weighted) {
-  Call call(Function::kDist_graph_neighbors_count, __builtin_return_address(0));
+  Call call(Function::kDist_graph_neighbors_count, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   int core_indegree = 0;
   int core_outdegree = 0;
@@ -270,7 +270,7 @@ extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int
 extern "C" decltype(PMPI_Dist_graph_neighbors_count) MPI_Dist_graph_neighbors_count __attribute__((weak, alias("PMPI_Dist_graph_neighbors_count")));
 
 extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[], const int edges[], int reorder, MPI_Comm* comm_graph) {
-  Call call(Function::kGraph_create, __builtin_return_address(0));
+  Call call(Function::kGraph_create, call_site(__builtin_return_address(0)));
   Comm* core_comm_old = nullptr;
   Comm* core_comm_graph = nullptr;
   if (!call.handle<Comm>(comm_old, "comm_old", &core_comm_old) ||
@@ -291,7 +291,7 @@ extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[]
 extern "C" decltype(PMPI_Graph_create) MPI_Graph_create __attribute__((weak, alias("PMPI_Graph_create")));
 
 extern "C" int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int indx[], int edges[]) {
-  Call call(Function::kGraph_get, __builtin_return_address(0));
+  Call call(Function::kGraph_get, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.count(maxindex, "maxindex", kErrArg) ||
@@ -306,7 +306,7 @@ extern "C" int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int ind
 extern "C" decltype(PMPI_Graph_get) MPI_Graph_get __attribute__((weak, alias("PMPI_Graph_get")));
 
 extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int indx[], const int edges[], int* newrank) {
-  Call call(Function::kGraph_map, __builtin_return_address(0));
+  Call call(Function::kGraph_map, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   int core_newrank = 0;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -326,7 +326,7 @@ extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int indx[], const
 extern "C" decltype(PMPI_Graph_map) MPI_Graph_map __attribute__((weak, alias("PMPI_Graph_map")));
 
 extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]) {
-  Call call(Function::kGraph_neighbors, __builtin_return_address(0));
+  Call call(Function::kGraph_neighbors, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   const int core_rank = abi::rank_to_core(rank);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -341,7 +341,7 @@ extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, i
 extern "C" decltype(PMPI_Graph_neighbors) MPI_Graph_neighbors __attribute__((weak, alias("PMPI_Graph_neighbors")));
 
 extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbors) {
-  Call call(Function::kGraph_neighbors_count, __builtin_return_address(0));
+  Call call(Function::kGraph_neighbors_count, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   const int core_rank = abi::rank_to_core(rank);
   int core_nneighbors = 0;
@@ -360,7 +360,7 @@ extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbo
 extern "C" decltype(PMPI_Graph_neighbors_count) MPI_Graph_neighbors_count __attribute__((weak, alias("PMPI_Graph_neighbors_count")));
 
 extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
-  Call call(Function::kGraphdims_get, __builtin_return_address(0));
+  Call call(Function::kGraphdims_get, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   int core_nnodes = 0;
   int core_nedges = 0;
@@ -405,11 +405,11 @@ extern "C" decltype(PMPI_Graphdims_get) MPI_Graphdims_get __attribute__((weak, a
   return call.end(code);
 }
 extern "C" int PMPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return checked_ineighbor_allgather(Function::kIneighbor_allgather, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  return checked_ineighbor_allgather(Function::kIneighbor_allgather, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Ineighbor_allgather) MPI_Ineighbor_allgather __attribute__((weak, alias("PMPI_Ineighbor_allgather")));
 extern "C" int PMPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return checked_ineighbor_allgather(Function::kIneighbor_allgather_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  return checked_ineighbor_allgather(Function::kIneighbor_allgather_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Ineighbor_allgather_c) MPI_Ineighbor_allgather_c __attribute__((weak, alias("PMPI_Ineighbor_allgather_c")));
 
@@ -439,11 +439,11 @@ extern "C" decltype(PMPI_Ineighbor_allgather_c) MPI_Ineighbor_allgather_c __attr
   return call.end(code);
 }
 extern "C" int PMPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return checked_ineighbor_allgatherv(Function::kIneighbor_allgatherv, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
+  return checked_ineighbor_allgatherv(Function::kIneighbor_allgatherv, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Ineighbor_allgatherv) MPI_Ineighbor_allgatherv __attribute__((weak, alias("PMPI_Ineighbor_allgatherv")));
 extern "C" int PMPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return checked_ineighbor_allgatherv(Function::kIneighbor_allgatherv_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
+  return checked_ineighbor_allgatherv(Function::kIneighbor_allgatherv_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Ineighbor_allgatherv_c) MPI_Ineighbor_allgatherv_c __attribute__((weak, alias("PMPI_Ineighbor_allgatherv_c")));
 
@@ -473,11 +473,11 @@ extern "C" decltype(PMPI_Ineighbor_allgatherv_c) MPI_Ineighbor_allgatherv_c __at
   return call.end(code);
 }
 extern "C" int PMPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return checked_ineighbor_alltoall(Function::kIneighbor_alltoall, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  return checked_ineighbor_alltoall(Function::kIneighbor_alltoall, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Ineighbor_alltoall) MPI_Ineighbor_alltoall __attribute__((weak, alias("PMPI_Ineighbor_alltoall")));
 extern "C" int PMPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return checked_ineighbor_alltoall(Function::kIneighbor_alltoall_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  return checked_ineighbor_alltoall(Function::kIneighbor_alltoall_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Ineighbor_alltoall_c) MPI_Ineighbor_alltoall_c __attribute__((weak, alias("PMPI_Ineighbor_alltoall_c")));
 
@@ -506,11 +506,11 @@ extern "C" decltype(PMPI_Ineighbor_alltoall_c) MPI_Ineighbor_alltoall_c __attrib
   return call.end(code);
 }
 extern "C" int PMPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return checked_ineighbor_alltoallv(Function::kIneighbor_alltoallv, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+  return checked_ineighbor_alltoallv(Function::kIneighbor_alltoallv, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Ineighbor_alltoallv) MPI_Ineighbor_alltoallv __attribute__((weak, alias("PMPI_Ineighbor_alltoallv")));
 extern "C" int PMPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return checked_ineighbor_alltoallv(Function::kIneighbor_alltoallv_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+  return checked_ineighbor_alltoallv(Function::kIneighbor_alltoallv_c, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Ineighbor_alltoallv_c) MPI_Ineighbor_alltoallv_c __attribute__((weak, alias("PMPI_Ineighbor_alltoallv_c")));
 
@@ -544,11 +544,11 @@ extern "C" decltype(PMPI_Ineighbor_alltoallv_c) MPI_Ineighbor_alltoallv_c __attr
   return call.end(code);
 }
 extern "C" int PMPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  return checked_ineighbor_alltoallw(Function::kIneighbor_alltoallw, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+  return checked_ineighbor_alltoallw(Function::kIneighbor_alltoallw, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
 }
 extern "C" decltype(PMPI_Ineighbor_alltoallw) MPI_Ineighbor_alltoallw __attribute__((weak, alias("PMPI_Ineighbor_alltoallw")));
 extern "C" int PMPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  return checked_ineighbor_alltoallw(Function::kIneighbor_alltoallw_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+  return checked_ineighbor_alltoallw(Function::kIneighbor_alltoallw_c, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
 }
 extern "C" decltype(PMPI_Ineighbor_alltoallw_c) MPI_Ineighbor_alltoallw_c __attribute__((weak, alias("PMPI_Ineighbor_alltoallw_c")));
 
@@ -571,11 +571,11 @@ extern "C" decltype(PMPI_Ineighbor_alltoallw_c) MPI_Ineighbor_alltoallw_c __attr
   return call.end(api::neighbor_allgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
 extern "C" int PMPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return checked_neighbor_allgather(Function::kNeighbor_allgather, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  return checked_neighbor_allgather(Function::kNeighbor_allgather, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 extern "C" decltype(PMPI_Neighbor_allgather) MPI_Neighbor_allgather __attribute__((weak, alias("PMPI_Neighbor_allgather")));
 extern "C" int PMPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return checked_neighbor_allgather(Function::kNeighbor_allgather_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  return checked_neighbor_allgather(Function::kNeighbor_allgather_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 extern "C" decltype(PMPI_Neighbor_allgather_c) MPI_Neighbor_allgather_c __attribute__((weak, alias("PMPI_Neighbor_allgather_c")));
 
@@ -607,11 +607,11 @@ extern "C" decltype(PMPI_Neighbor_allgather_c) MPI_Neighbor_allgather_c __attrib
   return call.end(code);
 }
 extern "C" int PMPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_neighbor_allgather_init(Function::kNeighbor_allgather_init, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+  return checked_neighbor_allgather_init(Function::kNeighbor_allgather_init, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Neighbor_allgather_init) MPI_Neighbor_allgather_init __attribute__((weak, alias("PMPI_Neighbor_allgather_init")));
 extern "C" int PMPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_neighbor_allgather_init(Function::kNeighbor_allgather_init_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+  return checked_neighbor_allgather_init(Function::kNeighbor_allgather_init_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Neighbor_allgather_init_c) MPI_Neighbor_allgather_init_c __attribute__((weak, alias("PMPI_Neighbor_allgather_init_c")));
 
@@ -634,11 +634,11 @@ extern "C" decltype(PMPI_Neighbor_allgather_init_c) MPI_Neighbor_allgather_init_
   return call.end(api::neighbor_allgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm));
 }
 extern "C" int PMPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  return checked_neighbor_allgatherv(Function::kNeighbor_allgatherv, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  return checked_neighbor_allgatherv(Function::kNeighbor_allgatherv, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
 }
 extern "C" decltype(PMPI_Neighbor_allgatherv) MPI_Neighbor_allgatherv __attribute__((weak, alias("PMPI_Neighbor_allgatherv")));
 extern "C" int PMPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  return checked_neighbor_allgatherv(Function::kNeighbor_allgatherv_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  return checked_neighbor_allgatherv(Function::kNeighbor_allgatherv_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
 }
 extern "C" decltype(PMPI_Neighbor_allgatherv_c) MPI_Neighbor_allgatherv_c __attribute__((weak, alias("PMPI_Neighbor_allgatherv_c")));
 
@@ -670,11 +670,11 @@ extern "C" decltype(PMPI_Neighbor_allgatherv_c) MPI_Neighbor_allgatherv_c __attr
   return call.end(code);
 }
 extern "C" int PMPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_neighbor_allgatherv_init(Function::kNeighbor_allgatherv_init, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+  return checked_neighbor_allgatherv_init(Function::kNeighbor_allgatherv_init, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Neighbor_allgatherv_init) MPI_Neighbor_allgatherv_init __attribute__((weak, alias("PMPI_Neighbor_allgatherv_init")));
 extern "C" int PMPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_neighbor_allgatherv_init(Function::kNeighbor_allgatherv_init_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+  return checked_neighbor_allgatherv_init(Function::kNeighbor_allgatherv_init_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Neighbor_allgatherv_init_c) MPI_Neighbor_allgatherv_init_c __attribute__((weak, alias("PMPI_Neighbor_allgatherv_init_c")));
 
@@ -697,11 +697,11 @@ extern "C" decltype(PMPI_Neighbor_allgatherv_init_c) MPI_Neighbor_allgatherv_ini
   return call.end(api::neighbor_alltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
 extern "C" int PMPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return checked_neighbor_alltoall(Function::kNeighbor_alltoall, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  return checked_neighbor_alltoall(Function::kNeighbor_alltoall, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 extern "C" decltype(PMPI_Neighbor_alltoall) MPI_Neighbor_alltoall __attribute__((weak, alias("PMPI_Neighbor_alltoall")));
 extern "C" int PMPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return checked_neighbor_alltoall(Function::kNeighbor_alltoall_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  return checked_neighbor_alltoall(Function::kNeighbor_alltoall_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 extern "C" decltype(PMPI_Neighbor_alltoall_c) MPI_Neighbor_alltoall_c __attribute__((weak, alias("PMPI_Neighbor_alltoall_c")));
 
@@ -733,11 +733,11 @@ extern "C" decltype(PMPI_Neighbor_alltoall_c) MPI_Neighbor_alltoall_c __attribut
   return call.end(code);
 }
 extern "C" int PMPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_neighbor_alltoall_init(Function::kNeighbor_alltoall_init, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+  return checked_neighbor_alltoall_init(Function::kNeighbor_alltoall_init, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Neighbor_alltoall_init) MPI_Neighbor_alltoall_init __attribute__((weak, alias("PMPI_Neighbor_alltoall_init")));
 extern "C" int PMPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_neighbor_alltoall_init(Function::kNeighbor_alltoall_init_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+  return checked_neighbor_alltoall_init(Function::kNeighbor_alltoall_init_c, call_site(__builtin_return_address(0)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Neighbor_alltoall_init_c) MPI_Neighbor_alltoall_init_c __attribute__((weak, alias("PMPI_Neighbor_alltoall_init_c")));
 
@@ -759,11 +759,11 @@ extern "C" decltype(PMPI_Neighbor_alltoall_init_c) MPI_Neighbor_alltoall_init_c 
   return call.end(api::neighbor_alltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm));
 }
 extern "C" int PMPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  return checked_neighbor_alltoallv(Function::kNeighbor_alltoallv, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  return checked_neighbor_alltoallv(Function::kNeighbor_alltoallv, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
 }
 extern "C" decltype(PMPI_Neighbor_alltoallv) MPI_Neighbor_alltoallv __attribute__((weak, alias("PMPI_Neighbor_alltoallv")));
 extern "C" int PMPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  return checked_neighbor_alltoallv(Function::kNeighbor_alltoallv_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  return checked_neighbor_alltoallv(Function::kNeighbor_alltoallv_c, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
 }
 extern "C" decltype(PMPI_Neighbor_alltoallv_c) MPI_Neighbor_alltoallv_c __attribute__((weak, alias("PMPI_Neighbor_alltoallv_c")));
 
@@ -794,11 +794,11 @@ extern "C" decltype(PMPI_Neighbor_alltoallv_c) MPI_Neighbor_alltoallv_c __attrib
   return call.end(code);
 }
 extern "C" int PMPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_neighbor_alltoallv_init(Function::kNeighbor_alltoallv_init, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+  return checked_neighbor_alltoallv_init(Function::kNeighbor_alltoallv_init, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Neighbor_alltoallv_init) MPI_Neighbor_alltoallv_init __attribute__((weak, alias("PMPI_Neighbor_alltoallv_init")));
 extern "C" int PMPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_neighbor_alltoallv_init(Function::kNeighbor_alltoallv_init_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+  return checked_neighbor_alltoallv_init(Function::kNeighbor_alltoallv_init_c, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Neighbor_alltoallv_init_c) MPI_Neighbor_alltoallv_init_c __attribute__((weak, alias("PMPI_Neighbor_alltoallv_init_c")));
 
@@ -823,11 +823,11 @@ extern "C" decltype(PMPI_Neighbor_alltoallv_init_c) MPI_Neighbor_alltoallv_init_
   return call.end(api::neighbor_alltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm));
 }
 extern "C" int PMPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  return checked_neighbor_alltoallw(Function::kNeighbor_alltoallw, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  return checked_neighbor_alltoallw(Function::kNeighbor_alltoallw, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
 }
 extern "C" decltype(PMPI_Neighbor_alltoallw) MPI_Neighbor_alltoallw __attribute__((weak, alias("PMPI_Neighbor_alltoallw")));
 extern "C" int PMPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  return checked_neighbor_alltoallw(Function::kNeighbor_alltoallw_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  return checked_neighbor_alltoallw(Function::kNeighbor_alltoallw_c, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
 }
 extern "C" decltype(PMPI_Neighbor_alltoallw_c) MPI_Neighbor_alltoallw_c __attribute__((weak, alias("PMPI_Neighbor_alltoallw_c")));
 
@@ -863,16 +863,16 @@ extern "C" decltype(PMPI_Neighbor_alltoallw_c) MPI_Neighbor_alltoallw_c __attrib
   return call.end(code);
 }
 extern "C" int PMPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_neighbor_alltoallw_init(Function::kNeighbor_alltoallw_init, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+  return checked_neighbor_alltoallw_init(Function::kNeighbor_alltoallw_init, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
 }
 extern "C" decltype(PMPI_Neighbor_alltoallw_init) MPI_Neighbor_alltoallw_init __attribute__((weak, alias("PMPI_Neighbor_alltoallw_init")));
 extern "C" int PMPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return checked_neighbor_alltoallw_init(Function::kNeighbor_alltoallw_init_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+  return checked_neighbor_alltoallw_init(Function::kNeighbor_alltoallw_init_c, call_site(__builtin_return_address(0)), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
 }
 extern "C" decltype(PMPI_Neighbor_alltoallw_init_c) MPI_Neighbor_alltoallw_init_c __attribute__((weak, alias("PMPI_Neighbor_alltoallw_init_c")));
 
 extern "C" int PMPI_Topo_test(MPI_Comm comm, int* status) {
-  Call call(Function::kTopo_test, __builtin_return_address(0));
+  Call call(Function::kTopo_test, call_site(__builtin_return_address(0)));
   Comm* core_comm = nullptr;
   int core_status = 0;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
