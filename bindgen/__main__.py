@@ -9,7 +9,15 @@ import argparse
 import sys
 from pathlib import Path
 
-from bindgen import abi_tables, entries, function_table, mpi_headers, trace_wrappers
+from bindgen import (
+    abi_tables,
+    entries,
+    fortran_entries,
+    fortran_modules,
+    function_table,
+    mpi_headers,
+    trace_wrappers,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -22,6 +30,8 @@ def files() -> dict[str, str]:
         "src/binding/abi/mpich/generated/abi_tables_mpich.hpp": abi_tables.generate("mpich"),
         **function_table.generate(),
         **entries.generate(),
+        **fortran_entries.generate(),
+        **fortran_modules.generate(),
         **trace_wrappers.generate(),
     }
 

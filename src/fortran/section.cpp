@@ -1,0 +1,197 @@
+// Reading descriptors of either kind, and making datatypes and copies of sections.
+#include "fortran/section.hpp"
+
+#include <algorithm>
+
+namespace tasuki::fortran {
+namespace {
+
+/// gfortran's own descriptor (libgfortran.h).
+struct NativeDescriptor {
+  struct Dimension {
+    std::ptrdiff_t stride;  // in units of `span` bytes
+    std::ptrdiff_t lower_bound, upper_bound;
+  };
+  void* base;
+  std::size_t offset;
+  std::size_t element_bytes;
+  std::int32_t version;
+  std::int8_t rank;
+  std::int8_t type;
+  std::int16_t attribute;
+  std::ptrdiff_t span;
+  Dimension dimensions[15];
+};
+
+/// In gfortran's own, the bytes of version, rank, type are the element's size, which is no petabyte.
+bool is_native(const Descriptor& descriptor) {
+  return descriptor.rest[0] == 0 && descriptor.rest[1] == 0 && descriptor.rest[2] == 0;
+}
+
+}  // namespace
+
+Section::Section(const Descriptor* descriptor) {
+  const bool native = is_native(*descriptor);
+  const auto* const own = reinterpret_cast<const NativeDescriptor*>(descriptor);
+  base_ = static_cast<std::byte*>(descriptor->base);
+  element_bytes_ = native ? own->element_bytes : descriptor->element_bytes;
+  const int dimensions = native ? own->rank : descriptor->rank;
+  auto piece_bytes = static_cast<std::ptrdiff_t>(element_bytes_);
+  for (int i = 0; i < dimensions; ++i) {
+    std::int64_t extent = 0;
+    std::ptrdiff_t stride_bytes = 0;
+    if (native) {
+      const NativeDescriptor::Dimension& dimension = own->dimensions[i];
+      extent = std::max<std::int64_t>(dimension.upper_bound - dimension.lower_bound + 1, 0);
+      const bool is_assumed_size =
+          i == dimensions - 1 && dimension.upper_bound == 0 && dimension.lower_bound == 1;
+      if (is_assumed_size && descriptor->base != nullptr) extent = -1;
+      stride_bytes = dimension.stride * own->span;
+    } else {
+      extent = descriptor->dimensions[i].extent;
+      stride_bytes = descriptor->dimensions[i].stride_bytes;
+    }
+    if (extent < 0) {  // of an assumed size: such an array lies in one piece
+      elements_ = -1;
+      return;
+    }
+    elements_ *= extent;
+    if (extent == 1) continue;
+    is_one_piece_ = is_one_piece_ && stride_bytes == piece_bytes;
+    piece_bytes *= extent;
+    extents_[rank_] = extent;
+    strides_bytes_[rank_++] = stride_bytes;
+  }
+  if (elements_ == 0) is_one_piece_ = true;
+}
+
+template <bool kToPiece>
+void Section::copy(std::byte* piece) const {
+  std::int64_t index[15] = {};
+  const std::byte* from = base_;
+  for (std::int64_t done = 0; done < elements_; ++done, piece += element_bytes_) {
+    auto* const element = const_cast<std::byte*>(from);
+    if constexpr (kToPiece)
+      std::memcpy(piece, element, element_bytes_);
+    else
+      std::memcpy(element, piece, element_bytes_);
+    for (int i = 0; i < rank_; ++i) {
+      from += strides_bytes_[i];
+      if (++index[i] < extents_[i]) break;
+      from -= strides_bytes_[i] * extents_[i];
+      index[i] = 0;
+    }
+  }
+}
+
+/// Of the first `dimensions` dimensions: whole blocks of the ones below, and what is left of one.
+int Section::make_prefix(int dimensions, std::int64_t count, MPI_Datatype element, MPI_Datatype* made) const {
+  if (dimensions == 0) return PMPI_Type_contiguous_c(count, element, made);
+  const int top = dimensions - 1;
+  std::int64_t block = 1;
+  for (int i = 0; i < top; ++i) block *= extents_[i];
+  MPI_Datatype whole = MPI_DATATYPE_NULL;
+  MPI_Datatype blocks = MPI_DATATYPE_NULL;
+  int code = make_prefix(top, block, element, &whole);
+  if (code != MPI_SUCCESS) return code;
+  code = PMPI_Type_create_hvector_c(count / block, 1, strides_bytes_[top], whole, &blocks);
+  PMPI_Type_free(&whole);
+  if (code != MPI_SUCCESS || count % block == 0) {
+    *made = blocks;
+    return code;
+  }
+  MPI_Datatype rest = MPI_DATATYPE_NULL;
+  code = make_prefix(top, count % block, element, &rest);
+  if (code == MPI_SUCCESS) {
+    const MPI_Count lengths[] = {1, 1};
+    const MPI_Count displacements[] = {0, strides_bytes_[top] * (count / block)};
+    const MPI_Datatype types[] = {blocks, rest};
+    code = PMPI_Type_create_struct_c(2, lengths, displacements, types, made);
+    PMPI_Type_free(&rest);
+  }
+  PMPI_Type_free(&blocks);
+  return code;
+}
+
+int Section::make_type(std::int64_t count, MPI_Datatype element, MPI_Datatype* made) const {
+  const int code = make_prefix(rank_, count, element, made);
+  return code == MPI_SUCCESS ? PMPI_Type_commit(made) : code;
+}
+
+void* find_base(const Descriptor* descriptor, bool* is_section) {
+  const Section section(descriptor);
+  if (!section.is_one_piece()) *is_section = true;
+  return c_buffer(section.base());
+}
+
+Layout::Layout(const Descriptor* descriptor, std::int64_t count, MPI_Datatype type)
+    : base_(nullptr), count_(count), type_(type) {
+  const Section section(descriptor);
+  base_ = c_buffer(section.base());
+  if (section.is_one_piece() || count <= 0 || number(type) == number(MPI_DATATYPE_NULL)) return;
+  MPI_Count lower = 0;
+  MPI_Count extent = 0;
+  MPI_Count bytes = 0;
+  code_ = PMPI_Type_get_true_extent_c(type, &lower, &extent);
+  if (code_ == MPI_SUCCESS) code_ = PMPI_Type_size_c(type, &bytes);
+  if (code_ != MPI_SUCCESS) return;
+  const auto element_bytes = static_cast<MPI_Count>(section.element_bytes());
+  const bool is_solid = lower == 0 && extent == bytes;
+  MPI_Datatype element = type;
+  MPI_Count elements = count;
+  if (bytes != element_bytes && is_solid && count * bytes % element_bytes == 0) {
+    // Several elements of the array make one of the datatype, or the other way round.
+    elements = count * bytes / element_bytes;
+    code_ = PMPI_Type_contiguous_c(element_bytes, MPI_BYTE, &element);
+  } else if (bytes != element_bytes || !is_solid) {
+    code_ = MPI_ERR_TYPE;
+    return;
+  }
+  if (code_ == MPI_SUCCESS && elements > section.elements()) code_ = MPI_ERR_COUNT;
+  if (code_ == MPI_SUCCESS) code_ = section.make_type(elements, element, &type_);
+  if (number(element) != number(type)) PMPI_Type_free(&element);
+  is_own_ = code_ == MPI_SUCCESS;
+  count_ = 1;
+}
+
+Layout::~Layout() {
+  if (is_own_) PMPI_Type_free(&type_);
+}
+
+Piece::Piece(const Descriptor* descriptor, bool goes_back)
+    : section_(descriptor), base_(c_buffer(section_.base())), goes_back_(goes_back) {
+  if (section_.is_one_piece()) return;
+  const auto elements = static_cast<std::size_t>(section_.elements());
+  copy_ = std::make_unique<std::byte[]>(elements * section_.element_bytes());
+  section_.copy_to(copy_.get());
+  base_ = copy_.get();
+}
+
+void Piece::give_back() const {
+  if (copy_ != nullptr && goes_back_) section_.copy_from(copy_.get());
+}
+
+void Piece::fill() const {
+  if (copy_ != nullptr) section_.copy_to(copy_.get());
+}
+
+TextView text_of(const Descriptor* argument, std::size_t hidden_length) {
+  // A descriptor's version is a small number or a date, a text's bytes there are letters or not there at all:
+  // the text of a data representation is short. So what starts with printable letters is the text.
+  const auto* const text = reinterpret_cast<const char*>(argument);
+  const bool is_text = text[0] >= ' ' && text[0] <= '~' && text[1] >= ' ' && text[1] <= '~' &&
+                       text[2] >= ' ' && text[2] <= '~' && text[3] >= ' ' && text[3] <= '~' && text[6] >= ' ';
+  if (is_text) return {text, hidden_length};
+  return {static_cast<const char*>(argument->base), argument->element_bytes};
+}
+
+int code_of_base(const Descriptor* descriptor) {
+  return Section(descriptor).is_one_piece() ? MPI_SUCCESS : MPI_ERR_BUFFER;
+}
+
+int refuse(int code) {
+  PMPI_Comm_call_errhandler(MPI_COMM_SELF, code);
+  return code;
+}
+
+}  // namespace tasuki::fortran

@@ -1,0 +1,145 @@
+// Choice buffers of mpi_f08: descriptors of arrays, and sections of arrays that do not lie in one piece
+// (MPI 5.0, 19.1.12 and 19.1.13).
+//
+// MPI sees a section as if its elements lay one after the other. Where the call takes the buffer with a count
+// and a datatype, a section becomes a datatype that names its elements where they lie (Layout). Where that is
+// not enough, its elements are copied into one piece and back (Piece): for reductions, which take no such
+// datatype, and where several ranks' blocks lie in one section.
+//
+// Two kinds of descriptor come: that of ISO_Fortran_binding.h (MPI's own modules), whose first 24 bytes
+// gfortran and flang fill alike, and gfortran's own, which programs pass that were built with MPICH's
+// modules.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+
+#include "fortran/arguments.hpp"
+
+namespace tasuki::fortran {
+
+/// ISO_Fortran_binding.h's descriptor, as far as compilers agree.
+struct Descriptor {
+  struct Dimension {
+    std::ptrdiff_t lower_bound;
+    std::ptrdiff_t extent;  // -1: of an assumed-size array
+    std::ptrdiff_t stride_bytes;
+  };
+  void* base;
+  std::size_t element_bytes;
+  std::uint32_t version;  // in gfortran's own: the lower half of element_bytes
+  std::uint8_t rank;
+  std::uint8_t rest[3];
+  Dimension dimensions[15];
+};
+
+/// An array section: where its elements lie.
+class Section {
+ public:
+  explicit Section(const Descriptor* descriptor);
+
+  void* base() const { return base_; }
+  std::size_t element_bytes() const { return element_bytes_; }
+  std::int64_t elements() const { return elements_; }
+  /// The elements lie one after the other.
+  bool is_one_piece() const { return is_one_piece_; }
+
+  /// Copies all elements to or from one piece of memory.
+  void copy_to(std::byte* piece) const { copy<true>(piece); }
+  void copy_from(const std::byte* piece) const { copy<false>(const_cast<std::byte*>(piece)); }
+  /// The datatype of the first `count` elements, each of the type `element`. Returns MPI's code.
+  int make_type(std::int64_t count, MPI_Datatype element, MPI_Datatype* made) const;
+
+ private:
+  template <bool kToPiece>
+  void copy(std::byte* piece) const;
+  int make_prefix(int dimensions, std::int64_t count, MPI_Datatype element, MPI_Datatype* made) const;
+
+  std::byte* base_;
+  std::size_t element_bytes_;
+  std::int64_t elements_ = 1;
+  int rank_ = 0;  // dimensions with more than one element
+  bool is_one_piece_ = true;
+  std::int64_t extents_[15];
+  std::ptrdiff_t strides_bytes_[15];
+};
+
+/// The buffer's address as C takes it, where it lies in one piece; sets `*is_section` where it does not.
+[[gnu::noinline]] void* find_base(const Descriptor* descriptor, bool* is_section);
+
+/// For most buffers, which are scalars or whole arrays: no call.
+[[gnu::always_inline]] inline void* base_of(const Descriptor* descriptor, bool* is_section) {
+  if (descriptor->rank == 0 && descriptor->version != 0 && (descriptor->rest[0] | descriptor->rest[1]) != 0)
+    return c_buffer(descriptor->base);
+  return find_base(descriptor, is_section);
+}
+
+/// A buffer with a count and a datatype, as C is to have it.
+class Layout {
+ public:
+  Layout(const Descriptor* descriptor, std::int64_t count, MPI_Datatype type);
+  ~Layout();
+  Layout(const Layout&) = delete;
+  Layout& operator=(const Layout&) = delete;
+
+  /// MPI_SUCCESS, or what went wrong.
+  int code() const { return code_; }
+  void* base() const { return base_; }
+  template <class Count>
+  Count count() const {
+    return static_cast<Count>(count_);
+  }
+  MPI_Datatype type() const { return type_; }
+
+ private:
+  void* base_;
+  std::int64_t count_;
+  MPI_Datatype type_;
+  std::unique_ptr<std::byte[]> packed_;
+  bool is_own_ = false;
+  int code_ = MPI_SUCCESS;
+};
+
+/// A buffer in one piece: the user's own, or a copy of a section, whose elements go back at the end.
+class Piece {
+ public:
+  Piece(const Descriptor* descriptor, bool goes_back);
+  ~Piece() { give_back(); }
+  Piece(Piece&& other) = default;
+  Piece& operator=(Piece&&) = delete;
+
+  void* base() const { return base_; }
+  /// Copies what came into the section, if it is to.
+  void give_back() const;
+  /// Copies the section's elements again.
+  void fill() const;
+
+ private:
+  Section section_;
+  void* base_;
+  std::unique_ptr<std::byte[]> copy_;  // null: the user's own
+  bool goes_back_;
+};
+
+/// The text of a CHARACTER argument of a procedure that is bind(C): a descriptor, or from a program built
+/// with MPICH's modules the text itself, whose length is at the end of the arguments.
+struct TextView {
+  const char* text;
+  std::size_t bytes;
+};
+TextView text_of(const Descriptor* argument, std::size_t hidden_length);
+
+/// MPI_SUCCESS, or MPI_ERR_BUFFER for a section where MPI needs memory in one piece.
+int code_of_base(const Descriptor* descriptor);
+inline int first_error(std::initializer_list<int> codes) {
+  for (const int code : codes) {
+    if (code != MPI_SUCCESS) return code;
+  }
+  return MPI_SUCCESS;
+}
+/// Ends a call that cannot be made for its sections, in the error handler of MPI_COMM_SELF.
+int refuse(int code);
+
+}  // namespace tasuki::fortran

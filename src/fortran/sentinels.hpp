@@ -1,0 +1,30 @@
+// The constants of MPI in Fortran that are told by their addresses (MPI 5.0, 2.5.4): MPI_BOTTOM and its kin.
+//
+// There are two sets of them: the common blocks of mpif.h and the module mpi, whose names and layouts are
+// those of the MPICH ABI, and the variables of the module mpi_f08. A program's copy of a common block takes
+// the place of the library's, so every comparison goes by the address that the linker settled on.
+#pragma once
+
+#include <cstddef>
+
+#include "fortran/abi.hpp"
+
+extern "C" {
+extern struct {
+  int bottom, in_place;
+  int status_ignore[tasuki::fortran::kStatusIntegers];
+} mpipriv1_;
+extern struct {
+  int statuses_ignore[tasuki::fortran::kStatusIntegers];
+  int errcodes_ignore;
+} mpipriv2_;
+extern struct { char argvs_null, argv_null; } mpiprivc_;
+extern int mpifcmb5_;  // MPI_UNWEIGHTED
+extern int mpifcmb9_;  // MPI_WEIGHTS_EMPTY
+extern int mpifcmba_;  // MPI_BUFFER_AUTOMATIC
+
+extern int MPIR_F08_MPI_BOTTOM, MPIR_F08_MPI_IN_PLACE, MPIR_F08_MPI_BUFFER_AUTOMATIC;
+extern MPI_Status MPIR_F08_MPI_STATUS_IGNORE_OBJ, MPIR_F08_MPI_STATUSES_IGNORE_OBJ[1];
+extern int MPIR_F08_MPI_ERRCODES_IGNORE[1], MPIR_F08_MPI_UNWEIGHTED[1], MPIR_F08_MPI_WEIGHTS_EMPTY[1];
+extern char MPIR_F08_MPI_ARGV_NULL[1], MPIR_F08_MPI_ARGVS_NULL[1];
+}
