@@ -1,13 +1,13 @@
 # What is installed, and where. The tree can be moved: nothing in it names its own place.
 #
-#   bin/      mpiexec (mpirun), mpicc, mpicxx (mpic++), tasuki, spam
-#   include/  mpi.h (MPI-5.0 standard ABI), mpich/mpi.h (MPICH ABI)
+#   bin/      mpiexec (mpirun), mpicc, mpicxx (mpic++), mpifort (mpif77, mpif90), tasuki, spam
+#   include/  mpi.h, mpif.h (MPI-5.0 standard ABI), mpich/mpi.h (MPICH ABI)
 #   libexec/  tasuki-source-lines, which mpiexec runs; tasuki/: mbl, the benchmark suite, what tasuki tune runs, and
-#             spam-tools, which spam runs, with spam-cache-model
-#   lib/      libmpi_abi.so.1 (.so), libmpi.so.12, libtasuki_heap.so, libtasuki_trace.so, pkgconfig/,
+#             spam-tools, which spam runs, with spam-cache-model; fortran-modules, which mpifort runs
+#   lib/      libmpi_abi.so.1 (.so), libmpi.so.12, libmpifort_abi.so.1 (.so), libmpifort.so.12, libtasuki_heap.so, libtasuki_trace.so, pkgconfig/,
 #             cmake/Tasuki/,
 #             tasuki/python/, the packages that bin/tasuki and spam-tools run (pip puts the former where others are)
-#   share/    tasuki/mbl, the suite's sources: tasuki builds them with other MPIs' compilers; tasuki/spam, likewise,
+#   share/    tasuki/modules, the sources of the modules mpi and mpi_f08 for either ABI; tasuki/mbl, the suite's sources: tasuki builds them with other MPIs' compilers; tasuki/spam, likewise,
 #             with examples of its input
 #
 # There is no libmpi.so: -lmpi would link the MPICH ABI to a program compiled with the standard mpi.h. Who means
@@ -17,6 +17,7 @@ include(CMakePackageConfigHelpers)
 
 set(TASUKI_WRAPPER_CC cc CACHE STRING "the compiler that mpicc calls")
 set(TASUKI_WRAPPER_CXX c++ CACHE STRING "the compiler that mpicxx calls")
+set(TASUKI_WRAPPER_FC gfortran CACHE STRING "the compiler that mpifort calls")
 set(TASUKI_PYTHON python3 CACHE STRING "the Python that tasuki runs on; TASUKI_PYTHON names another later")
 
 # A Python wheel carries the tree in its data part, which pip unpacks into the environment's prefix.
@@ -43,7 +44,7 @@ endforeach()
 
 set(MADE ${PROJECT_BINARY_DIR}/install)
 
-function(tasuki_compiler_wrapper WRAPPER_NAME WRAPPER_LANGUAGE WRAPPER_VARIABLE WRAPPER_OPTION)
+function(tasuki_compiler_wrapper WRAPPER_NAME WRAPPER_LANGUAGE WRAPPER_VARIABLE WRAPPER_OPTION WRAPPER_LIBS)
   set(WRAPPER_COMPILER ${TASUKI_WRAPPER_${WRAPPER_VARIABLE}})
   configure_file(${PROJECT_SOURCE_DIR}/cmake/compiler-wrapper.in ${MADE}/${WRAPPER_NAME} @ONLY)
   install(PROGRAMS ${MADE}/${WRAPPER_NAME} DESTINATION ${ROOT}${BINDIR})
@@ -68,12 +69,24 @@ function(tasuki_tool TOOL DIRECTORY TOOL_MAIN TOOL_ABOUT)
   install(PROGRAMS ${MADE}/${TOOL} DESTINATION ${ROOT}${DIRECTORY})
 endfunction()
 
-tasuki_compiler_wrapper(mpicc C CC cc)
-tasuki_compiler_wrapper(mpicxx C++ CXX cxx)
+tasuki_compiler_wrapper(mpicc C CC cc -lmpi_abi)
+tasuki_compiler_wrapper(mpicxx C++ CXX cxx -lmpi_abi)
+tasuki_compiler_wrapper(mpifort Fortran FC fc "'-lmpi_modules -lmpifort_abi -lmpi_abi'")
 tasuki_link(mpicxx mpic++ ${BINDIR})
+tasuki_link(mpifort mpif77 ${BINDIR})
+tasuki_link(mpifort mpif90 ${BINDIR})
 
 install(FILES ${PROJECT_SOURCE_DIR}/include/mpi.h DESTINATION ${ROOT}${INCLUDEDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/src/binding/abi/mpich/mpi.h DESTINATION ${ROOT}${INCLUDEDIR}/mpich)
+
+# The modules' sources, which mpifort compiles for each compiler that it meets.
+configure_file(${PROJECT_SOURCE_DIR}/cmake/fortran-modules.in ${MADE}/fortran-modules @ONLY)
+install(PROGRAMS ${MADE}/fortran-modules DESTINATION ${ROOT}${LIBEXECDIR}/tasuki)
+install(FILES ${PROJECT_SOURCE_DIR}/src/fortran/generated/modules/standard/mpif.inc RENAME mpif.h DESTINATION ${ROOT}${INCLUDEDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/src/fortran/generated/modules/mpich/mpif.inc RENAME mpif.h DESTINATION ${ROOT}${INCLUDEDIR}/mpich)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/fortran/generated/modules DESTINATION ${ROOT}${DATADIR}/tasuki)
+install(TARGETS mpifort_abi LIBRARY DESTINATION ${ROOT}${LIBDIR})
+install(TARGETS mpifort_mpich LIBRARY DESTINATION ${ROOT}${LIBDIR} NAMELINK_SKIP)
 
 tasuki_pkgconfig(tasuki "C and C++")
 tasuki_pkgconfig(mpi-c C)
