@@ -1,0 +1,144 @@
+"""Programs in Fortran, in its three interfaces, by two compilers and with one library: each checks itself."""
+
+import re
+import subprocess
+
+import harness
+import pytest
+from conftest import HERE, INTERFACES, flags_of, mpifort
+
+RANKS = [1, 2, 3, 4]
+GOOD = "all is well"
+
+
+def good(done):
+    return done.returncode == 0 and done.stdout.split("\n")[0].strip() == GOOD and done.stderr == ""
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("interface", INTERFACES)
+def test_what_every_program_does(build, mpiexec, compiler, interface, ranks):
+    done = mpiexec("-n", ranks, build(compiler, "basics.F90", *flags_of(compiler, interface)))
+    assert good(done), done.text
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_sections_of_arrays(build, mpiexec, compiler, ranks, tmp_path):
+    program = build(compiler, "sections.F90")
+    done = mpiexec("-n", ranks, program, environment={"TEST_FILE": tmp_path / "file"})
+    assert good(done), done.text
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("interface", ["f08", "mpi"])
+def test_procedures_that_mpi_calls(build, mpiexec, compiler, interface, ranks):
+    done = mpiexec("-n", ranks, build(compiler, "callbacks.F90", *flags_of(compiler, interface)))
+    assert good(done), done.text
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_arguments_that_c_has_otherwise(build, mpiexec, compiler, ranks):
+    done = mpiexec("-n", ranks, build(compiler, "more.F90"))
+    assert good(done), done.text
+
+
+def test_names_that_were_removed(build, mpiexec, compiler):
+    done = mpiexec("-n", 1, build(compiler, "removed.f", *flags_of(compiler, "mpif.h")))
+    assert good(done), done.text
+
+
+def test_a_program_alone_is_a_job_of_one_rank(build, compiler):
+    done = harness.run_command(build(compiler, "basics.F90", *flags_of(compiler, "f08")))
+    assert good(done), done.text
+
+
+@pytest.mark.parametrize("interface", ["f08", "mpif.h"])
+def test_the_mpich_abi(mpiexec, tmp_path, interface):
+    """The same text, compiled with the modules of the MPICH ABI and linked to its libraries."""
+    tool = harness.PREFIX / "libexec/tasuki/fortran-modules"
+    environment = harness.clean_environment({"TASUKI_MODULES_ABI": "mpich"})
+    found = subprocess.run(
+        [tool, "gfortran"], env=environment, stdout=subprocess.PIPE, check=True, text=True
+    ).stdout.strip()
+    libraries = harness.PREFIX / "lib"
+    includes = [f"-I{found}", f"-I{harness.PREFIX}/include/mpich"]
+    link = [f"-L{libraries}", f"-L{found}", f"-Wl,-rpath,{libraries}", "-lmpi_modules"]
+    program = tmp_path / "basics"
+    command = [
+        "gfortran",
+        *flags_of("gfortran", interface),
+        *includes,
+        HERE / "programs/basics.F90",
+        "-o",
+        program,
+    ]
+    done = harness.run_command(*command, *link, "-l:libmpifort.so.12", "-l:libmpi.so.12")
+    assert done.returncode == 0, done.text
+    needed = subprocess.run(["readelf", "-d", program], stdout=subprocess.PIPE, check=True, text=True).stdout
+    assert "libmpifort.so.12" in needed and "mpi_abi" not in needed
+    for ranks in (1, 3):
+        done = mpiexec("-n", ranks, program)
+        assert good(done), done.text
+
+
+@pytest.mark.parametrize("standard", ["f2008", "f2018"])
+def test_the_modules_are_standard_fortran(tmp_path, compiler, standard):
+    source = tmp_path / "hello.f90"
+    source.write_text("program hello\nuse mpi_f08\ncall MPI_Init()\ncall MPI_Finalize()\nend program\n")
+    flag = f"-std={standard}" if compiler == "gfortran" else "-pedantic"
+    done = mpifort(compiler, flag, source, "-o", tmp_path / "hello")
+    assert done.returncode == 0 and "Error" not in done.stderr, done.text
+
+
+def test_a_wrong_argument_does_not_compile(tmp_path, compiler):
+    source = tmp_path / "wrong.f90"
+    source.write_text(
+        "program wrong\nuse mpi_f08\ninteger :: i\ncall MPI_Comm_rank(MPI_INTEGER, i)\nend program\n"
+    )
+    done = mpifort(compiler, "-c", source, "-o", tmp_path / "wrong.o")
+    assert done.returncode != 0 and re.search("no specific|type mismatch", done.stderr, re.IGNORECASE), (
+        done.text
+    )
+
+
+def test_an_error_names_the_line_of_the_program(mpiexec, tmp_path, compiler):
+    source = tmp_path / "wrong.f90"
+    source.write_text(
+        "program wrong\nuse mpi_f08\ninteger :: i\ncall MPI_Init()\n"
+        "call MPI_Send(i, -1, MPI_INTEGER, 0, 0, MPI_COMM_WORLD)\nend program\n"
+    )
+    assert mpifort(compiler, "-g", source, "-o", tmp_path / "wrong").returncode == 0
+    done = mpiexec("-n", 1, tmp_path / "wrong")
+    assert done.returncode != 0
+    assert "MPI_Send: count = -1, expected 0 or more" in done.stderr and "wrong.f90:5" in done.stderr, (
+        done.text
+    )
+
+
+def test_the_doctor_names_the_line_of_the_program(mpiexec, tmp_path, compiler):
+    source = tmp_path / "waits.f90"
+    source.write_text(
+        "program waits\nuse mpi_f08\ninteger :: i\ncall MPI_Init()\n"
+        "call MPI_Recv(i, 1, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)\nend program\n"
+    )
+    assert mpifort(compiler, "-g", source, "-o", tmp_path / "waits").returncode == 0
+    done = mpiexec("--timeout", 2, "-n", 1, tmp_path / "waits")
+    assert "MPI_Recv" in done.stderr and "waits.f90:5" in done.stderr, done.text
+
+
+def test_modules_go_to_the_cache_where_the_tree_cannot_be_written(tmp_path):
+    """The tool with a tree in which there is no place for them: a file stands in the folder's place."""
+    prefix = tmp_path / "prefix"
+    for folder in ("libexec/tasuki", "share/tasuki", "lib/tasuki"):
+        (prefix / folder).mkdir(parents=True)
+    tool = prefix / "libexec/tasuki/fortran-modules"
+    tool.write_bytes((harness.PREFIX / "libexec/tasuki/fortran-modules").read_bytes())
+    tool.chmod(0o755)
+    (prefix / "share/tasuki/modules").symlink_to(harness.PREFIX / "share/tasuki/modules")
+    (prefix / "lib/tasuki/modules").write_text("")
+    environment = harness.clean_environment({"XDG_CACHE_HOME": tmp_path / "cache"})
+    done = harness.run_command(tool, "gfortran", environment=environment)
+    assert done.returncode == 0 and done.stdout.startswith(f"{tmp_path}/cache/tasuki/modules/"), done.text
+    assert harness.run_command(tool, "gfortran", environment=environment).stdout == done.stdout
+    absent = harness.run_command(tool, "no-such-compiler", environment=environment)
+    assert absent.returncode == 127 and "'no-such-compiler' is not there" in absent.stderr, absent.text
