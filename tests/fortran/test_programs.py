@@ -5,7 +5,7 @@ import subprocess
 
 import harness
 import pytest
-from conftest import HERE, INTERFACES, flags_of, mpifort
+from conftest import COMPILERS, HERE, INTERFACES, flags_of, mpifort
 
 RANKS = [1, 2, 3, 4]
 GOOD = "all is well"
@@ -88,6 +88,36 @@ def test_the_modules_are_standard_fortran(tmp_path, compiler, standard):
     flag = f"-std={standard}" if compiler == "gfortran" else "-pedantic"
     done = mpifort(compiler, flag, source, "-o", tmp_path / "hello")
     assert done.returncode == 0 and "Error" not in done.stderr, done.text
+
+
+FIND_MPI = """\
+cmake_minimum_required(VERSION 3.20)
+project(hello Fortran)
+find_package(MPI REQUIRED COMPONENTS Fortran)
+if(NOT MPI_Fortran_HAVE_F77_HEADER OR NOT MPI_Fortran_HAVE_F90_MODULE OR NOT MPI_Fortran_HAVE_F08_MODULE)
+  message(FATAL_ERROR "an interface is missing")
+endif()
+add_executable(hello hello.f90)
+target_link_libraries(hello MPI::MPI_Fortran)
+"""
+
+
+def test_cmake_finds_the_three_interfaces(tmp_path, compiler):
+    (tmp_path / "CMakeLists.txt").write_text(FIND_MPI)
+    (tmp_path / "hello.f90").write_text(
+        "program hello\nuse mpi_f08\ncall MPI_Init()\nprint *, MPI_SUBARRAYS_SUPPORTED\n"
+        "call MPI_Finalize()\nend program\n"
+    )
+    environment = harness.clean_environment({"TASUKI_FC": COMPILERS[compiler], "FC": COMPILERS[compiler]})
+    environment["PATH"] = f"{harness.PREFIX}/bin:{environment['PATH']}"
+    for command in (
+        ["cmake", "-S", tmp_path, "-B", tmp_path / "build"],
+        ["cmake", "--build", tmp_path / "build"],
+    ):
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    done = harness.run_command(tmp_path / "build/hello", environment=environment)
+    assert done.returncode == 0 and done.stdout.split() == ["T"] and done.stderr == "", done.text
 
 
 def test_a_wrong_argument_does_not_compile(tmp_path, compiler):

@@ -223,12 +223,31 @@ constexpr TextSetting kTextSettings[] = {
 
 /// Set by mpiexec or read by other parts; no settings.
 constexpr const char* kOtherNames[] = {
-    "TASUKI_JOB_FD",      "TASUKI_JOB_ID",        "TASUKI_JOB_PID",         "TASUKI_RANK",
-    "TASUKI_SIZE",        "TASUKI_SINGLETON",     "TASUKI_MPIEXEC",         "TASUKI_CC",
-    "TASUKI_CXX",         "TASUKI_PREFIX",        "TASUKI_NODES",           "TASUKI_TUNING_TABLE",
-    "TASUKI_DOCTOR",      "TASUKI_STALL_SECONDS", "TASUKI_END_ON_DEADLOCK", "TASUKI_LAUNCHER_ID",
-    "TASUKI_PYTHON",      "TASUKI_HEAP_REASON",   "TASUKI_TRACE",           "TASUKI_TRACE_PART",
-    "TASUKI_TRACE_WORLD", "TASUKI_TRACE_CLOCKS",  "TASUKI_HEAP_LINK",
+    "TASUKI_JOB_FD",
+    "TASUKI_JOB_ID",
+    "TASUKI_JOB_PID",
+    "TASUKI_RANK",
+    "TASUKI_SIZE",
+    "TASUKI_SINGLETON",
+    "TASUKI_MPIEXEC",
+    "TASUKI_CC",
+    "TASUKI_CXX",
+    "TASUKI_FC",
+    "TASUKI_MODULES_ABI",
+    "TASUKI_PREFIX",
+    "TASUKI_NODES",
+    "TASUKI_TUNING_TABLE",
+    "TASUKI_DOCTOR",
+    "TASUKI_STALL_SECONDS",
+    "TASUKI_END_ON_DEADLOCK",
+    "TASUKI_LAUNCHER_ID",
+    "TASUKI_PYTHON",
+    "TASUKI_HEAP_REASON",
+    "TASUKI_TRACE",
+    "TASUKI_TRACE_PART",
+    "TASUKI_TRACE_WORLD",
+    "TASUKI_TRACE_CLOCKS",
+    "TASUKI_HEAP_LINK",
 };
 
 /// Digits, then optionally k, M or G (powers of 1024) where `suffixes` are allowed.
