@@ -13,7 +13,7 @@
 #include "fortran/abi.hpp"
 #include "fortran/sentinels.hpp"
 
-extern "C" thread_local const void* tasuki_fortran_site [[gnu::tls_model("initial-exec")]];
+extern "C" constinit thread_local const void* tasuki_fortran_site [[gnu::tls_model("initial-exec")]];
 
 namespace tasuki::fortran {
 

@@ -71,9 +71,15 @@ class Section {
 
 /// For most buffers, which are scalars or whole arrays: no call.
 [[gnu::always_inline]] inline void* base_of(const Descriptor* descriptor, bool* is_section) {
-  if (descriptor->rank == 0 && descriptor->version != 0 && (descriptor->rest[0] | descriptor->rest[1]) != 0)
-    return c_buffer(descriptor->base);
-  return find_base(descriptor, is_section);
+  const bool is_native = (descriptor->rest[0] | descriptor->rest[1] | descriptor->rest[2]) == 0;
+  auto piece_bytes = static_cast<std::ptrdiff_t>(descriptor->element_bytes);
+  bool is_one_piece = !is_native;
+  for (int i = 0; i < descriptor->rank && is_one_piece; ++i) {
+    const Descriptor::Dimension& dimension = descriptor->dimensions[i];
+    is_one_piece = dimension.stride_bytes == piece_bytes;
+    piece_bytes *= dimension.extent;
+  }
+  return is_one_piece ? c_buffer(descriptor->base) : find_base(descriptor, is_section);
 }
 
 /// A buffer with a count and a datatype, as C is to have it.

@@ -3,7 +3,7 @@
 
 /// Where a Fortran program called the procedure that makes this thread's call; null where C made it. The
 /// Fortran libraries (src/fortran/) set it, since what the entry returns to is theirs.
-extern "C" [[gnu::visibility("default")]] thread_local const void* tasuki_fortran_site
+extern "C" [[gnu::visibility("default")]] constinit thread_local const void* tasuki_fortran_site
     [[gnu::tls_model("initial-exec")]];
 
 namespace tasuki {
