@@ -224,6 +224,7 @@ Code start_world(Process& process) {
   directory.enter_fence();
   process.launcher.join_world();
   start_job_locks(process);
+  process.progress->wait_until([&process] { return process.link->has_tried_network(); });
   const Code code = meet(process);  // all have entered the fence, so it takes no time
   agreed = agreed && directory.wait_at_fence(&error) && settings_agree(directory, process.config, &error);
   if (!agreed) process.launcher.abort(1, "MPI_Init: " + error);

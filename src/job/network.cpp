@@ -52,6 +52,7 @@ OfiLink::Wiring wiring_of(Directory& directory, Launcher& launcher, const Config
     launcher.abort(1, sentence);
   };
   wiring.connect_seconds = config.net_connect_seconds;
+  wiring.try_network = config.net_probe != 0;
   wiring.wait_by = static_cast<ofi::WaitBy>(config.net_wait);
   wiring.host = host_name();
   return wiring;

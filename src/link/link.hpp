@@ -174,6 +174,11 @@ class Link {
   /// Wakes this endpoint's own sleeper (from another thread of the same process).
   virtual void ring() = 0;
 
+  /// Whether it is known that the other nodes can be reached. False: that is being found out, and this is to
+  /// be asked again between polls. Ends the job with a sentence where one of them cannot. After all ranks of
+  /// the job have made their links.
+  virtual bool has_tried_network() { return true; }
+
   // --- memory named by a key; the default link has no such way ---
 
   /// The memory that this rank shares, for links that reach a peer's by an address. It outlives the link's

@@ -350,18 +350,30 @@ class Hosts:
     def link_up(self, index):
         self._configure(self.switch_pid, "ip", "link", "set", f"e{index + 1}", "up")
 
-    def _filter(self, index, rule):
+    def _filter(self, index, rule, verdict="drop"):
         """Drops what comes to a host from others and fits the rule."""
         for words in (
             "add table inet test",
             "add chain inet test in { type filter hook input priority 0 ; }",
-            f"add rule inet test in iifname != lo {rule} drop",
+            f"add rule inet test in iifname != lo {rule} {verdict}",
         ):
             self._configure(self.hosts[index].pid, "nft", words)
 
     def firewall_new_connections(self, index, ports="1024-65535"):
         """Connections to these TCP ports of a host are not answered from now on; those that are open stay."""
         self._filter(index, f"tcp dport {ports} tcp flags & (syn | ack) == syn")
+
+    def refuse_new_connections(self, index, ports="1024-65535"):
+        """The same, but those who try are told so."""
+        rule = f"tcp dport {ports} tcp flags & (syn | ack) == syn"
+        self._filter(index, rule, "reject with icmpx type admin-prohibited")
+
+    def add_interface(self, index, name, address):
+        """An interface of a host that leads nowhere."""
+        pid = self.hosts[index].pid
+        for words in (f"add {name} type veth peer name {name}-end", f"set {name} up", f"set {name}-end up"):
+            self._configure(pid, "ip", "link", *words.split())
+        self._configure(pid, "ip", "addr", "add", address, "dev", name)
 
     def lose(self, index, percent):
         """Loses this part of the packets to a host."""

@@ -54,6 +54,7 @@ struct Config {
   // Between nodes, where libfabric carries the packets.
   std::int64_t network = 0;  // a Network
   std::int64_t net_connect_seconds = 10;
+  std::int64_t net_probe = 1;
   std::int64_t net_wait = 0;  // a WaitBy (link/ofi/sleeper.hpp)
 
   // The algorithm of each collective operation: 0 for the cheapest, else 1 + its place among those of the

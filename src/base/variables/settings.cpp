@@ -160,7 +160,11 @@ constexpr Setting kRows[] = {
     number(
         "TASUKI_NET_CONNECT_SECONDS", SettingType::kNumber, &Config::net_connect_seconds, 1, 3600,
         Change::kBeforeInit, Scope::kLocal, Verbosity::kTunerBasic, Part::kTransport,
-        "how long packets may wait for a rank whose host does not answer a connection before the job ends"),
+        "how long packets may wait for a rank whose host does not answer a connection before the job ends; a "
+        "host that does not answer when the job starts has half of it"),
+    {"TASUKI_NET_PROBE", SettingType::kFlag, &Config::net_probe, 0, 1, &kSwitch, Change::kBeforeInit,
+     Scope::kLocal, Verbosity::kTunerBasic, Part::kTransport,
+     "try in MPI_Init whether each host reaches the next and the one before it, by a connection each"},
     {"TASUKI_NET_WAIT", SettingType::kChoice, &Config::net_wait, 0, kNetWait.size - 1, &kNetWait,
      Change::kBeforeInit, Scope::kLocal, Verbosity::kTunerDetail, Part::kTransport,
      "how a rank sleeps until a message comes by shared memory or by libfabric: uring, in an io_uring (Linux "
@@ -248,6 +252,7 @@ constexpr const char* kOtherNames[] = {
     "TASUKI_TRACE_WORLD",
     "TASUKI_TRACE_CLOCKS",
     "TASUKI_HEAP_LINK",
+    "TASUKI_HOST_SILENCE_SECONDS",
 };
 
 /// Digits, then optionally k, M or G (powers of 1024) where `suffixes` are allowed.

@@ -16,6 +16,10 @@
 // the peer's address is tried by a connection of its own (Probe): the system of its host answers also while
 // the rank computes. Where it does not, for connect_seconds, the job ends with a sentence.
 //
+// When the job starts the lowest rank of each node tries its two neighbours in the ring of the nodes by such
+// connections (trial.cpp), so each node is tried from outside, and tries: a network that does not work ends
+// the job before its program runs.
+//
 // At its end a rank says so to those that it has talked to, and waits a moment for their answers: a process
 // that ends while bytes to it are on the way has the system throw away bytes that it has sent.
 //
@@ -65,6 +69,7 @@ class OfiLink final : public OuterLink {
     /// Ends the job with that sentence. Does not return, but in tests.
     std::function<void(const std::string& sentence)> fail;
     std::int64_t connect_seconds = 10;
+    bool try_network = true;  // when the job starts
     ofi::WaitBy wait_by = ofi::WaitBy::kBest;
     std::string host;
   };
@@ -99,6 +104,7 @@ class OfiLink final : public OuterLink {
   bool put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) override;
   Found take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
                 std::uint32_t looks, SmallPacket* taken) override;
+  bool has_tried_network() override;
   int poll(PacketSink& sink) override;
   std::uint32_t arm() override;
   bool sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;
@@ -139,6 +145,16 @@ class OfiLink final : public OuterLink {
     std::int64_t patience_ns = 0;  // without a move, before its address is tried
   };
 
+  /// Of a neighbour among the nodes, when the job starts.
+  struct Trial {
+    int peer;
+    ofi::Probe probe;
+    std::int64_t begin_ns = 0;  // 0: its card has not come
+    std::int64_t again_ns = 0;  // when a connection that failed is tried once more
+    std::string trouble;
+    bool over = false;
+  };
+
   OfiLink(std::unique_ptr<Link> behind, Doorbells& doorbells, std::vector<int> nodes,
           std::unique_ptr<ofi::Fabric> fabric, Wiring wiring, const Clock& clock);
 
@@ -165,6 +181,11 @@ class OfiLink final : public OuterLink {
   void post(ofi::Buffer* buffer);
   void drop_stranger(std::size_t bytes);
 
+  // trial.cpp
+  void begin_trials();
+  bool is_reached(Trial& trial, std::int64_t now_ns);
+  [[gnu::cold]] void fail_trial(Trial& trial);
+
   // clocks.cpp
   void look_at_clocks(std::int64_t now_ns);
   void look_at_clock(int peer, std::int64_t now_ns);
@@ -186,6 +207,8 @@ class OfiLink final : public OuterLink {
   std::vector<Peer> peers_;      // by rank; those of the own node are not used
   std::vector<int> unfinished_;  // peers with packets under way or in the backlog
   std::vector<int> held_;        // peers whose packets came while leave() waited
+  std::vector<std::unique_ptr<Trial>> trials_;
+  bool trials_begun_ = false;
   ofi::Secret secret_;
   bool has_secret_ = false;
   bool polling_ = false;

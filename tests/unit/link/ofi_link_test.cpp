@@ -582,6 +582,44 @@ TEST_F(OverTcp, ARankThatCannotBeReachedIsNamed) {
   EXPECT_NE(dropped.find("no answer to a connection"), std::string::npos) << dropped;
 }
 
+/// What rank 0 says when its job starts; empty: all can be reached.
+std::string said_at_the_start(Net& net, std::vector<int> ranks) {
+  const std::int64_t end_ns = clock_ns() + kTenSeconds;
+  for (bool all = false; !all && net.sentences[0].empty() && clock_ns() < end_ns;) {
+    all = true;
+    for (const int rank : ranks) all = net[rank].has_tried_network() && all;
+  }
+  EXPECT_LT(clock_ns(), end_ns);
+  EXPECT_LE(net.sentences[0].size(), 1U);
+  return net.sentences[0].empty() ? "" : net.sentences[0][0];
+}
+
+TEST_F(OverTcp, TheNetworkIsTriedWhenTheJobStarts) {
+  Net all(4);
+  EXPECT_EQ(said_at_the_start(all, {0, 1, 2, 3}), "");
+  Net beside(4, {.nodes = {0, 0, 1, 1}});
+  Place away(beside.cards[3], -1);
+  beside.cards[3] = ofi::to_text(away.card);
+  EXPECT_EQ(said_at_the_start(beside, {0, 1, 2, 3}), "") << "one rank of a node stands for it";
+
+  Net refusing(3);
+  Place closed(refusing.cards[2], -1);
+  refusing.cards[2] = ofi::to_text(closed.card);
+  const std::string refused = said_at_the_start(refusing, {0});
+  for (const char* part :
+       {"MPI_Init: a connection from rank 0 on here (interface lo, address 127.0.0.1:", "to rank 2 on node9",
+        "does not come about: Connection refused;", "firewall", "TASUKI_NET_INTERFACE"})
+    EXPECT_NE(refused.find(part), std::string::npos) << refused;
+
+  Net dropping(2);
+  Place silent(dropping.cards[1], 0);
+  silent.fill();
+  dropping.cards[1] = ofi::to_text(silent.card);
+  const std::string dropped = said_at_the_start(dropping, {0});
+  EXPECT_NE(dropped.find("to rank 1 on node9"), std::string::npos) << dropped;
+  EXPECT_NE(dropped.find("no answer within 500 ms;"), std::string::npos) << dropped;
+}
+
 // Libraries that come with providers take signals; the program's handling of them stays.
 TEST_F(OverTcp, SignalsAreHandledAsBefore) {
   for (const int number : {SIGSEGV, SIGABRT, SIGBUS, SIGINT, SIGTERM}) {
