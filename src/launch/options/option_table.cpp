@@ -35,6 +35,7 @@ bool read_integer(Parser& parser, long min, long max, int* value) {
 }
 
 bool ranks(Parser& parser) {
+  parser.application.ranks_given = true;
   return read_integer(parser, 1, kRanksMax, &parser.application.ranks);
 }
 
@@ -464,7 +465,8 @@ bool ignore_two(Parser& parser) {
 }
 
 constexpr Option kOptions[] = {
-    {Group::kProgram, "n np c", "N", "start N ranks of the program (1 when not given)", ranks},
+    {Group::kProgram, "n np c", "N",
+     "start N ranks of the program; when not given as many as the hosts have slots, or 1", ranks},
     {Group::kProgram, "x", "NAME[=VALUE]", "set a variable for its ranks, or pass mpiexec's own on",
      export_variable},
     {Group::kProgram, "env", "NAME VALUE", "set a variable for its ranks", env},
@@ -509,9 +511,10 @@ constexpr Option kOptions[] = {
     {Group::kPlacement, "report-bindings", "", "print which processors each rank is bound to",
      report_bindings},
     {Group::kHosts, "host hosts H", "NAME:SLOTS,…",
-     "the hosts to start ranks on, and how many on each before the next one (1 where none is given); without "
-     "this "
-     "the hosts that Slurm, PBS, LSF or Grid Engine gave to this job, else this machine alone",
+     "the hosts to start ranks on, and the slots of each: how many ranks it gets before the next one (1 "
+     "where "
+     "none is given); without this the hosts that Slurm, PBS, LSF or Grid Engine gave to this job, else this "
+     "machine alone",
      host},
     {Group::kHosts, "hostfile machinefile f", "FILE",
      "the same, a host on each line: NAME:SLOTS, or NAME slots=N", host_file},
@@ -622,7 +625,25 @@ bool take_allocation(const GetEnvironment& get, const ReadFile& read, Options* o
   Allocation allocation;
   if (!find_allocation(get, read, &allocation, error)) return false;
   options->hosts = allocation.hosts;
+  if (!take_all_slots(options, error)) return false;
   if (allocation.system == "Slurm" && !options->starter_given) options->starter.kind = RemoteStart::kSlurm;
+  return true;
+}
+
+bool take_all_slots(Options* options, std::string* error) {
+  if (options->hosts.empty() || options->applications.size() != 1 ||
+      options->applications.front().ranks_given)
+    return true;
+  std::int64_t slots = 0;
+  for (const HostSlots& host : options->hosts)
+    slots += options->slots_per_host > 0 ? options->slots_per_host : host.slots;
+  if (slots > kRanksMax) {
+    *error =
+        format("the hosts have %lld slots, more than the %d ranks that a job may have: give a number by -n",
+               static_cast<long long>(slots), kRanksMax);
+    return false;
+  }
+  options->applications.front().ranks = static_cast<int>(slots);
   return true;
 }
 

@@ -174,7 +174,7 @@ bool parse_options(const std::vector<std::string>& words, Options* options, std:
     *error = parser.error;
     return good;
   }
-  good = good && end_application(parser);
+  good = good && end_application(parser) && take_all_slots(options, &parser.error);
   if (good && options->job_pid != 0) {
     good = parser.fail(
         format("--job %d: names a job that runs, for --doctor or --top without a program", options->job_pid));

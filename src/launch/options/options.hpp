@@ -23,6 +23,7 @@ enum class Inherit { kAll, kNone, kListed };
 /// One program of the job: what stands between two ':' on the command line.
 struct Application {
   int ranks = 1;
+  bool ranks_given = false;
   std::vector<std::string> command;  // the program and its arguments
   std::string directory;             // empty: mpiexec's own
   std::string path;                  // where to look for the program; empty: PATH
@@ -112,6 +113,10 @@ bool take_nodes(const char* text, Options* options, std::string* error);
 /// Takes the hosts that a batch system gave to this job, where the command line names none. Returns false,
 /// and one line in `error`, when it cannot be read.
 bool take_allocation(const GetEnvironment& get, const ReadFile& read, Options* options, std::string* error);
+
+/// Gives the one program of a command line that says no number of ranks one rank for each slot of the hosts.
+/// Returns false, and one line in `error`, when they are too many.
+bool take_all_slots(Options* options, std::string* error);
 
 /// Takes the seconds of TASUKI_HOST_SILENCE_SECONDS, where the command line gives none. Returns false, and
 /// one line in `error`, when it is no number above 0.

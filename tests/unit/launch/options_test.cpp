@@ -43,6 +43,17 @@ TEST(Options, RanksInEverySpelling) {
   EXPECT_EQ(parsed({"./a"}).ranks(), 1);
 }
 
+TEST(Options, WithoutANumberEachSlotHasARank) {
+  EXPECT_EQ(parsed({"--host", "a:2,b:3", "./a"}).ranks(), 5);
+  EXPECT_EQ(parsed({"--host", "a,b", "./a"}).ranks(), 2);
+  EXPECT_EQ(parsed({"--host", "a,b,a", "./a"}).ranks(), 3);
+  EXPECT_EQ(parsed({"--host", "a:2,b:3", "--ppn", "4", "./a"}).ranks(), 8);
+  EXPECT_EQ(parsed({"--host", "a:2,b:3", "-n", "1", "./a"}).ranks(), 1);
+  EXPECT_EQ(parsed({"--host", "a:2,b:3", "./a", ":", "./b"}).ranks(), 2) << "of several one each";
+  EXPECT_EQ(parsed({"--host", "a:2,b:3", "--stdin", "4", "./a"}).stdin_rank, 4);
+  EXPECT_NE(error_of({"--host", "a:65536,b", "./a"}).find("65537 slots"), std::string::npos);
+}
+
 TEST(Options, ApplicationsHaveTheirOwnOptions) {
   const Options options = parsed({"-genv", "G",  "1", "-n",   "1", "-wdir", "/tmp", "-x",  "A=1",    "boss",
                                   ":",     "-n", "3", "-env", "B", "2",     "-env", "C=3", "worker", "-v"});
