@@ -31,6 +31,12 @@ struct LineCopy {
   std::uint64_t moves;
 };
 
+/// With what the clock of that host shows, to which `since_ns` belongs.
+struct ReportCopy {
+  RankReport report;
+  std::int64_t now_ns;
+};
+
 LineCopy copy_of(const CallLine& line) {
   LineCopy copy{};
   copy.values = values_of(line);
@@ -52,7 +58,9 @@ std::string board_part(int rank, BoardPart part, const std::string& text) {
   return of_rank(rank, to.take());
 }
 
-bool take_board(const std::string& text, CallBoard* board) {
+/// `clock_ahead_ns`: what this host's clock shows more than that of the rank's host; unknown at first. It
+/// stays the same, for a wait that began at another time is taken for another wait.
+bool take_board(const std::string& text, std::optional<std::int64_t>* clock_ahead_ns, CallBoard* board) {
   FieldReader from(text);
   const auto part = static_cast<BoardPart>(from.number());
   const std::string bytes = from.text();
@@ -65,10 +73,11 @@ bool take_board(const std::string& text, CallBoard* board) {
     return true;
   }
   if (part == BoardPart::kReport) {
-    RankReport report{};
-    if (!read_bytes(bytes, &report)) return false;
-    report.since_ns = clock_ns() - report.since_ns;
-    publish_report(report, board);
+    ReportCopy copy{};
+    if (!read_bytes(bytes, &copy)) return false;
+    if (!*clock_ahead_ns) *clock_ahead_ns = clock_ns() - copy.now_ns;
+    copy.report.since_ns += **clock_ahead_ns;
+    publish_report(copy.report, board);
     return true;
   }
   const std::size_t files = bytes.size() / sizeof(MappedFile);
@@ -118,10 +127,10 @@ void Mirror::tell_boards(const Tell& tell) {
       told.line = std::move(line);
     }
     const std::uint64_t version = board.version.load(std::memory_order_acquire);
-    RankReport report;
-    if (version != told.report && read_report(board, &report)) {
-      report.since_ns = clock_ns() - report.since_ns;  // the other host has another clock: how long ago
-      tell(Frame::kBoard, board_part(rank, BoardPart::kReport, bytes_of(report)));
+    ReportCopy copy{};
+    if (version != told.report && read_report(board, &copy.report)) {
+      copy.now_ns = clock_ns();
+      tell(Frame::kBoard, board_part(rank, BoardPart::kReport, bytes_of(copy)));
       told.report = version;
     }
     const std::uint32_t files = board.files_known.load(std::memory_order_acquire);
@@ -161,7 +170,9 @@ bool Mirror::take(Frame frame, std::string_view payload) {
   }
   if (world_.ranks[rank].here) return false;
   if (frame == Frame::kValues) return ValueTable::take_page(values(), number, text);
-  if (frame == Frame::kBoard) return take_board(text, &world_.segment.board(number));
+  if (frame == Frame::kBoard) {
+    return take_board(text, &told_[rank].clock_ahead_ns, &world_.segment.board(number));
+  }
   RankState state;
   if (frame != Frame::kState || !decode(text, &state)) return false;
   store(state, &world_.segment.rank(number));

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,7 @@ class Mirror {
     std::uint64_t report = 0;  // version
     bool files = false;
     std::uint64_t asked = 0;
+    std::optional<std::int64_t> clock_ahead_ns;  // of this host's clock, of a rank elsewhere
   };
   template <class Each>
   void for_each(bool here, Each&& each);
