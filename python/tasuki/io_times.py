@@ -2,8 +2,9 @@
 
 A file of lines of JSON, to which all ranks append (docs/io.md): one of each rank (`io_times`), one of each
 access of a rank (`call`), and one where spans were left out (`left_out`). All times are nanoseconds of the
-machine's one clock. A rank that dies may leave an unfinished line: such lines are told and left out; a whole
-line that says what cannot be is refused.
+machine's one clock; those of ranks on other hosts than mpiexec's are brought to its clock here, by what it
+says of theirs (`clock_of_node`). A rank that dies may leave an unfinished line: such lines are told and left
+out; a whole line that says what cannot be is refused.
 """
 
 from __future__ import annotations
@@ -96,6 +97,36 @@ class Call:
         return (self.end_ns - self.begin_ns) * 1e-9
 
 
+@dataclasses.dataclass(frozen=True)
+class NodeClock:
+    """What a node's clock showed more than mpiexec's, when the job began and when it ended."""
+
+    host: str
+    begin: tuple[int, int, int]  # mpiexec's clock, the difference, by how much it may be wrong
+    end: tuple[int, int, int] | None  # the host was lost
+
+    @property
+    def error_ns(self) -> int:
+        return max(self.begin[2], self.end[2] if self.end else 0)
+
+    def ahead(self, time_ns: int) -> int:
+        """The difference when that clock showed `time_ns`."""
+        (begin, first, _), (end, last, _) = self.begin, self.end or self.begin
+        if end <= begin:
+            return first
+        return first + round((last - first) * (time_ns - first - begin) / (end - begin))
+
+    def correct(self, access: Access) -> None:
+        def own(time_ns):
+            return time_ns - self.ahead(time_ns)
+
+        access.begin_ns, access.end_ns = own(access.begin_ns), own(access.end_ns)
+        access.spans = [
+            dataclasses.replace(span, begin_ns=own(span.begin_ns), end_ns=own(span.end_ns))
+            for span in access.spans
+        ]
+
+
 @dataclasses.dataclass
 class Job:
     path: str
@@ -105,6 +136,7 @@ class Job:
     node_of: dict[int, int]  # of the ranks that are in the file
     calls: list[Call]
     troubles: list[str]
+    clock_error_ns: dict[int, int] = dataclasses.field(default_factory=dict)  # of nodes with other clocks
 
     @property
     def begin_ns(self) -> int:
@@ -148,6 +180,7 @@ def load(path: str | pathlib.Path, job: str = "") -> Job:
     jobs: dict[str, Job] = {}
     broken: list[int] = []
     accesses: dict[str, list[Access]] = {}
+    clocks: dict[int, NodeClock] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line:
             continue
@@ -160,6 +193,8 @@ def load(path: str | pathlib.Path, job: str = "") -> Job:
             reader.rank(str(path), jobs)
         elif "call" in entry:
             accesses.setdefault(reader.job(jobs).name, []).append(reader.access(jobs))
+        elif "clock_of_node" in entry:
+            clocks[reader.whole("clock_of_node")] = reader.clock()
         elif "left_out" in entry:
             left_out = reader.whole("left_out", 1)
             rank = reader.rank_of(reader.job(jobs))
@@ -171,14 +206,29 @@ def load(path: str | pathlib.Path, job: str = "") -> Job:
     if not jobs:
         told = "is empty" if not text else "does not begin with a rank's line"
         raise IoTimesError(f"{path}: {told}, expected what mpiexec --io-times wrote")
-    return finish(jobs, job, accesses, broken)
+    return finish(jobs, job, accesses, clocks, broken)
 
 
-def finish(jobs: dict[str, Job], name: str, accesses: dict[str, list[Access]], broken: list[int]) -> Job:
+def finish(
+    jobs: dict[str, Job],
+    name: str,
+    accesses: dict[str, list[Access]],
+    clocks: dict[int, NodeClock],
+    broken: list[int],
+) -> Job:
     path = next(iter(jobs.values())).path
     if name and name not in jobs:
         raise IoTimesError(f"{path}: has no job {name}, expected {' or '.join(jobs)}")
     found = jobs[name] if name else list(jobs.values())[-1]
+    for access in accesses.get(found.name, []):
+        if clock := clocks.get(found.node_of[access.rank]):
+            clock.correct(access)
+    found.clock_error_ns = {node: clock.error_ns for node, clock in clocks.items()}
+    found.troubles += [
+        f"the clock of host {clock.host} is known from the job's begin only"
+        for clock in clocks.values()
+        if clock.end is None
+    ]
     found.calls = calls_of(accesses.get(found.name, []))
     if len(found.node_of) < found.size:
         found.troubles.append(f"{len(found.node_of)} of the {found.size} ranks are in it")
@@ -272,6 +322,17 @@ class Reader:
             end_ns=self.whole("end_ns", begin_ns),
             spans=self.spans(),
         )
+
+    def clock(self) -> NodeClock:
+        end = None if self.entry.get("end") is None else self.reading("end")
+        return NodeClock(self.text("host"), self.reading("begin"), end)
+
+    def reading(self, name: str) -> tuple[int, int, int]:
+        value = self.entry.get(name)
+        good = isinstance(value, list) and len(value) == 3 and all(type(one) is int for one in value)
+        if not good or value[0] < 0 or value[2] < 0:
+            raise self.refuse(name, value, "[ns of mpiexec's clock, ns ahead of it, ns of error]")
+        return tuple(value)
 
     def spans(self) -> list[Span]:
         value = self.entry.get("spans")

@@ -377,8 +377,14 @@ def finish(part: Part, columns: dict[str, list[np.ndarray]]) -> None:
     for name, values in columns.items():
         part.columns[name] = np.concatenate(values) if values else np.zeros(0, dtype=np.int64)
     offset = int(part.head.get("clock_offset_ns", "0") or 0)
-    part.columns["begin"] += offset
-    part.columns["end"] += offset
+    drift, over = (int(part.head.get(name, "0") or 0) for name in ("clock_drift_ns", "clock_drift_over_ns"))
+    believed = abs(drift) > int(part.head.get("clock_drift_error_ns", "0") or 0) and over > 0
+    first = part.columns["begin"][0] if len(part.columns["begin"]) else 0
+    for name in ("begin", "end"):
+        times = part.columns[name]
+        # What the host's clock has gained on that of rank 0 since the offset was measured.
+        gained = ((times - first) * (drift / over)).astype(np.int64) if believed else 0
+        part.columns[name] = times + offset - gained
 
 
 def number_groups(trace: Trace) -> None:

@@ -37,7 +37,7 @@ bool are_apart() {
   return least[0] != -least[1];
 }
 
-std::int64_t ask_first() {
+ClockOffset ask_first() {
   std::int64_t shortest = INT64_MAX, offset = 0;
   for (int round = 0; round < kRounds; ++round) {
     long long theirs = 0;
@@ -49,7 +49,7 @@ std::int64_t ask_first() {
     shortest = end - begin;
     offset = theirs - (begin + end) / 2;
   }
-  return offset;
+  return {offset, (shortest + 1) / 2};
 }
 
 void answer(int rank) {
@@ -63,11 +63,11 @@ void answer(int rank) {
 
 }  // namespace
 
-std::int64_t clock_offset(int rank, int size) {
-  if (size == 1 || !are_apart()) return 0;
+ClockOffset clock_offset(int rank, int size) {
+  if (size == 1 || !are_apart()) return {};
   if (rank > 0) return ask_first();
   for (int other = 1; other < size; ++other) answer(other);
-  return 0;
+  return {};
 }
 
 }  // namespace tasuki::trace::TASUKI_TRACE_ABI

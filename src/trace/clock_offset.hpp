@@ -6,7 +6,12 @@
 
 namespace tasuki::trace::TASUKI_TRACE_ABI {
 
+struct ClockOffset {
+  std::int64_t ns = 0;
+  std::int64_t error_ns = 0;  // by how much it may be wrong
+};
+
 /// Collective over MPI_COMM_WORLD, by the library's own functions.
-std::int64_t clock_offset(int rank, int size);
+ClockOffset clock_offset(int rank, int size);
 
 }  // namespace tasuki::trace::TASUKI_TRACE_ABI

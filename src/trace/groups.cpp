@@ -126,7 +126,9 @@ void open_part() {
   if (level == MPI_THREAD_MULTIPLE) recorder.set_threaded();
   identity.abi = TASUKI_TRACE_ABI_NAME;
   identity.library = library_name();
-  identity.clock_offset_ns = clock_offset(identity.rank, identity.size);
+  const ClockOffset offset = clock_offset(identity.rank, identity.size);
+  identity.clock_offset_ns = offset.ns;
+  identity.clock_error_ns = offset.error_ns;
   recorder.open(identity);
   Recorder::Lock lock(recorder);
   if (recorder.opened()) group_of(MPI_COMM_WORLD);

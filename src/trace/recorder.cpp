@@ -92,6 +92,7 @@ std::string head_text(const Identity& identity, bool counter) {
   add("program", program_invocation_name != nullptr ? program_invocation_name : "");
   add("clock", counter ? "counter" : "monotonic");
   add("clock_offset_ns", std::to_string(identity.clock_offset_ns));
+  add("clock_error_ns", std::to_string(identity.clock_error_ns));
   return text;
 }
 

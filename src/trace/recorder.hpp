@@ -58,6 +58,7 @@ struct Identity {
   const char* abi = "";
   std::string library;
   std::int64_t clock_offset_ns = 0;  // what rank 0's clock shows more than ours
+  std::int64_t clock_error_ns = 0;   // by how much that may be wrong
 };
 
 class Recorder {

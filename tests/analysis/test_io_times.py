@@ -109,6 +109,30 @@ def test_troubles_are_told(tmp_path):
     assert job.troubles == ["rank 0: 7 spans are left out, for want of room", "1 of the 3 ranks are in it"]
 
 
+def test_times_of_other_clocks_are_brought_to_mpiexecs(tmp_path):
+    """Node 1's clock is 1,000,000 ns ahead when the job begins, and gains 10 ns in each 1,000."""
+    spans = [("write", 0, 1_012_120, 1_014_140, 5)]
+    clock = {
+        "clock_of_node": 1,
+        "host": "node2",
+        "begin": [10_000, 1_000_000, 50],
+        "end": [20_000, 1_000_100, 70],
+    }
+    lines = [
+        made.rank_line(0, 2, 0, 2),
+        made.rank_line(1, 2, 1, 2),
+        made.call_line(0, [("write", 0, 12_000, 13_000, 5)]),
+    ]
+    found = loaded(tmp_path, [*lines, made.call_line(1, spans), clock])
+    first, second = found.calls[0].accesses
+    assert (first.begin_ns, first.end_ns) == (12_000, 13_000)
+    assert abs(second.begin_ns - 12_100) <= 1 and abs(second.spans[0].end_ns - 14_100) <= 1
+    assert found.clock_error_ns == {1: 70} and found.troubles == []
+    found = loaded(tmp_path, [*lines, made.call_line(1, spans), clock | {"end": None}])
+    assert found.calls[0].accesses[1].begin_ns == 12_120 and "node2" in found.troubles[0]
+    assert "line 4: begin = [1, 2]" in refused(tmp_path, [*lines, clock | {"begin": [1, 2]}])
+
+
 def test_of_several_jobs_the_last_one_is_taken_or_the_one_that_is_named(tmp_path):
     lines = [*two_ranks(), made.rank_line(0, 1, job="bb")]
     job = loaded(tmp_path, lines)

@@ -38,6 +38,15 @@ def test_what_was_written_is_read(tmp_path, plain):
     assert frame.loc[1, ["tag", "sent", "comm_name", "comm_size"]].tolist() == [-5, 300, "MPI_COMM_WORLD", 2]
 
 
+@pytest.mark.parametrize(("error_ns", "begin"), [(4000, 1010.0), (6000, 1015.0)])
+def test_a_clock_that_gains_is_corrected_where_that_is_certain(tmp_path, error_ns, begin):
+    """5 µs in 1 ms; not where that may be wrong by 6 µs."""
+    rank = Rank(0, 1).call("MPI_Init", 0, 10).call("MPI_Barrier", 1015, 1020)
+    rank.head += f"clock_drift_ns=5000\nclock_drift_error_ns={error_ns}\nclock_drift_over_ns=1000000\n"
+    frame = traces.load(made_traces.write(tmp_path / "a.trace", rank)).frame()
+    assert frame["begin"].tolist() == pytest.approx([0, begin * 1e-6], abs=1e-7)
+
+
 def test_groups_have_one_number_in_all_ranks(tmp_path):
     ranks = []
     for rank in range(2):

@@ -10,6 +10,8 @@
 
 #include <cerrno>
 #include <ctime>
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "job/local/name_folder.hpp"
@@ -40,7 +42,8 @@ void kill_all(const std::atomic<int>* groups, const std::string& mark) {
   }
 }
 
-[[noreturn]] void watch(int lifeline, const std::atomic<int>* groups, const std::string& mark) {
+[[noreturn]] void watch(int lifeline, const std::atomic<int>* groups, const std::string& mark,
+                        const std::string& folder) {
   setpgid(0, 0);  // Ctrl-C is not for it
   prctl(PR_SET_NAME, kGuardName);
   sigset_t all;
@@ -53,12 +56,14 @@ void kill_all(const std::atomic<int>* groups, const std::string& mark) {
   }
   kill_all(groups, mark);
   local::remove_names_of_the_dead();
+  std::error_code ignored;
+  if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
   _exit(0);
 }
 
 }  // namespace
 
-void Guard::start(const std::string& mark) {
+void Guard::start(const std::string& mark, const std::string& folder) {
   void* list = mmap(nullptr, kListBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   int ends[2];
   if (list == MAP_FAILED) return;
@@ -67,7 +72,7 @@ void Guard::start(const std::string& mark) {
   pid_ = fork();
   if (pid_ == 0) {
     close(ends[1]);
-    watch(ends[0], groups_, mark);
+    watch(ends[0], groups_, mark, folder);
   }
   close(ends[0]);
   lifeline_ = ends[1];

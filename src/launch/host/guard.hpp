@@ -14,8 +14,9 @@ namespace tasuki::launch {
 class Guard {
  public:
   /// Starts the guard. Without one (no process or memory to be had) the job runs all the same. `mark`, like
-  /// "NAME=value", is in the environment of all that this mpiexec starts, and of nothing else.
-  void start(const std::string& mark);
+  /// "NAME=value", is in the environment of all that this mpiexec starts, and of nothing else. `folder`: goes
+  /// with all that is in it when mpiexec is killed; empty: there is none.
+  void start(const std::string& mark, const std::string& folder);
 
   /// Its process; -1: there is none.
   int pid() const { return pid_; }

@@ -29,14 +29,17 @@ void adopt_orphans() {
 }
 
 std::vector<int> children() {
-  const int self = static_cast<int>(getpid());
-  const std::string text = local::read_text(format("/proc/%d/task/%d/children", self, self));
+  return children_of(static_cast<int>(getpid()));
+}
+
+std::vector<int> children_of(int pid) {
+  const std::string text = local::read_text(format("/proc/%d/task/%d/children", pid, pid));
   std::vector<int> found;
   char* end = nullptr;
   for (const char* at = text.c_str();; at = end) {
-    const long pid = std::strtol(at, &end, 10);
+    const long child = std::strtol(at, &end, 10);
     if (end == at) return found;
-    found.push_back(static_cast<int>(pid));
+    found.push_back(static_cast<int>(child));
   }
 }
 

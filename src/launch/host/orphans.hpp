@@ -14,7 +14,9 @@ namespace tasuki::launch {
 void adopt_orphans();
 
 /// The children of the calling thread, zombies included; empty where the kernel does not say.
+/// Of this process; of another one of this user.
 std::vector<int> children();
+std::vector<int> children_of(int pid);
 
 /// Whether the environment of the process, as its program found it, has `assignment` ("NAME=value").
 bool has_mark(int pid, const std::string& assignment);

@@ -31,9 +31,9 @@ RankProcesses::RankProcesses(Worlds& worlds)
       id_(format("%llx", static_cast<unsigned long long>(random_number()))),
       mark_(std::string(local::kLauncherIdName) + "=" + id_) {}
 
-void RankProcesses::begin() {
+void RankProcesses::begin(const std::string& folder) {
   adopt_orphans();
-  guard_.start(mark_);
+  guard_.start(mark_, folder);
 }
 
 void RankProcesses::started(const WorldRank& rank, int pid) {

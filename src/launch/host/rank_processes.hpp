@@ -39,8 +39,9 @@ class RankProcesses {
   /// `worlds` outlives this object.
   explicit RankProcesses(Worlds& worlds);
 
-  /// Adopts orphans from now on, and starts the guard. Before the first rank starts.
-  void begin();
+  /// Adopts orphans from now on, and starts the guard, which removes `folder` too. Before the first rank
+  /// starts.
+  void begin(const std::string& folder = {});
 
   /// Stands in the environment of all that this mpiexec starts, as local::kLauncherIdName. Random.
   const std::string& launcher_id() const { return id_; }

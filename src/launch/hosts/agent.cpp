@@ -13,9 +13,11 @@
 #include <sstream>
 
 #include "base/system/clock.hpp"
+#include "base/system/process_state.hpp"
 #include "job/message_fields.hpp"
 #include "launch/base/format.hpp"
 #include "launch/host/host_name.hpp"
+#include "launch/host/orphans.hpp"
 #include "launch/host/signals.hpp"
 #include "launch/mapping/processor_set.hpp"
 #include "node/processors.hpp"
@@ -47,6 +49,14 @@ void take_environment(const std::vector<std::string>& variables) {
     if (equals != std::string::npos)
       setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
   }
+}
+
+/// The session of sshd that this agent is in, where the other side is not heard any more: sshd would keep it
+/// for as long as TCP has hope. Not one that other programs of the user are in, too.
+void end_login() {
+  const int parent = static_cast<int>(getppid());
+  const bool is_session = state_of_process(parent).name.starts_with("sshd");
+  if (is_session && children_of(parent).size() == 1) kill(parent, SIGTERM);
 }
 
 /// srun binds a step's one task to one core, or more. What the job may not use stays out all the same.
@@ -97,18 +107,26 @@ int Agent::run() {
     if (part_ == nullptr && told_over_) break;
     if (part_ != nullptr && part_->ending().over(!told_over_) &&
         (part_->outputs_over() || !channel_.open() || part_->ending().phase() == Ending::Phase::kKilling)) {
-      break;
+      sends_recordings_ = true;
+      if (recordings_.send_some(channel_)) break;
     }
   }
-  channel_.send(Frame::kSettled);
+  const Reports::SharedBytes shared = part_ != nullptr ? part_->shared_bytes() : Reports::SharedBytes();
+  FieldWriter to;
+  to.wide_number(shared.all);
+  to.wide_number(shared.touched);
+  channel_.send(Frame::kSettled, to.take());
   channel_.flush();
+  if (unheard_) end_login();
   return 0;
 }
 
 void Agent::follow(std::int64_t now_ns) {
   channel_.keep_alive(now_ns);
   const auto silence_ns = static_cast<std::int64_t>(order_.silence_seconds * 1e9);
-  if (channel_.open() && now_ns - channel_.last_heard_ns() > silence_ns) {
+  const bool stopped = stopped_ns_ != 0 && channel_.last_heard_ns() <= stopped_ns_;
+  if (channel_.open() && !stopped && now_ns - channel_.last_heard_ns() > silence_ns) {
+    unheard_ = true;
     channel_.close();
     channel_ended();
   }
@@ -123,6 +141,7 @@ void Agent::follow(std::int64_t now_ns) {
 
 int Agent::wait_ms() const {
   if (part_ == nullptr) return 500;
+  if (sends_recordings_) return 10;
   const std::int64_t now_ns = clock_ns();
   std::int64_t due_ns = std::min(board_due_ns_, now_ns + 500'000'000);
   const std::int64_t ending_ns = part_->ending().due_ns(now_ns);
@@ -137,9 +156,9 @@ void Agent::start(std::string_view payload) {
     take_environment(order_.environment);
     if (chdir(order_.directory.c_str()) != 0) {
       refusal.text = format("cannot enter the directory '%s': %s", order_.directory.c_str(), strerror(errno));
-    } else {
+    } else if (recordings_.begin(&order_.options, &refusal.text)) {
       part_ = std::make_unique<AgentPart>(loop_, channel_, order_, inherited_);
-      if (part_->start(&refusal)) return;
+      if (part_->start(recordings_.folder(), &refusal)) return;
     }
   }
   FieldWriter to;
@@ -154,6 +173,13 @@ void Agent::take_frame(Frame frame, std::string_view payload) {
     told_over_ = true;
     return;
   }
+  if (frame == Frame::kClock) {
+    std::string answer(payload);
+    const std::int64_t now_ns = clock_ns();
+    FieldWriter to;
+    to.wide_number(static_cast<std::uint64_t>(now_ns));
+    return channel_.send(Frame::kClock, answer + to.take());
+  }
   if (part_ == nullptr) return;
   FieldReader from(payload);
   switch (frame) {
@@ -165,7 +191,9 @@ void Agent::take_frame(Frame frame, std::string_view payload) {
     case Frame::kSignal: {
       const auto number = static_cast<int>(from.number());
       const bool orphans_too = from.number() != 0;
-      if (from.over()) part_->signal(number, orphans_too);
+      if (!from.over()) return;
+      if (number == SIGTSTP) stopped_ns_ = clock_ns();  // its mpiexec stops as well, and says nothing
+      part_->signal(number, orphans_too);
       return;
     }
     case Frame::kAsk:

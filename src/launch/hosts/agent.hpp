@@ -19,6 +19,7 @@
 #include "launch/hosts/agent_part.hpp"
 #include "launch/hosts/channel.hpp"
 #include "launch/hosts/orders.hpp"
+#include "launch/hosts/recordings.hpp"
 
 namespace tasuki::launch {
 
@@ -52,9 +53,13 @@ class Agent final : public Ready, public ChannelUser {
   const Descriptors descriptors_;
   Channel channel_;
   StartOrder order_;
+  Recordings recordings_;
   std::unique_ptr<AgentPart> part_;  // once there is an order
   bool told_over_ = false;
+  bool sends_recordings_ = false;
   bool told_to_hold_ = false;
+  bool unheard_ = false;         // mpiexec has been silent for too long
+  std::int64_t stopped_ns_ = 0;  // when it said last that it would stop
   std::int64_t board_due_ns_ = 0;
   std::int64_t asked_ns_ = 0;
 };

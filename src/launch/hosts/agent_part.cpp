@@ -146,9 +146,9 @@ AgentPart::AgentPart(EventLoop& loop, Channel& channel, const StartOrder& order,
 
 AgentPart::~AgentPart() = default;
 
-bool AgentPart::start(Refusal* refusal) {
+bool AgentPart::start(const std::string& folder, Refusal* refusal) {
   starter_.spare_launcher();
-  processes_.begin();
+  processes_.begin(folder);
   preparation_.set_spawn_socket(spawns_.listen());
   preparation_.take_tuning(order_.has_tuning, order_.tuning);
   auto world = std::make_unique<World>();
@@ -219,6 +219,16 @@ bool AgentPart::outputs_over() const {
   return std::none_of(outputs_.begin(), outputs_.end(), [](const auto& output) { return output->open(); });
 }
 
+Reports::SharedBytes AgentPart::shared_bytes() const {
+  Reports::SharedBytes sum;
+  for (const auto& world : worlds_) {
+    const Reports::SharedBytes bytes = Reports::shared_bytes(*world);
+    sum.all += bytes.all;
+    sum.touched += bytes.touched;
+  }
+  return sum;
+}
+
 void AgentPart::take_output(const WorldRank& rank, int stream, int fd) {
   outputs_.push_back(std::make_unique<Output>(*this, rank.number, stream, fd));
 }
@@ -237,7 +247,11 @@ std::string AgentPart::spawn(const SpawnRequest&) {
 }
 
 void AgentPart::take_leaks(const LeakReport& report) {
-  channel_.send(Frame::kLeaks, encode(report));
+  const std::vector<MappedFile> files = reports_.files_of(report);
+  FieldWriter to;
+  to.text(encode(report));
+  to.text(std::string(reinterpret_cast<const char*>(files.data()), files.size() * sizeof(MappedFile)));
+  channel_.send(Frame::kLeaks, to.take());
 }
 
 }  // namespace tasuki::launch

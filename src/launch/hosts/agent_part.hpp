@@ -29,8 +29,9 @@ class AgentPart final : public RankStreams, public SpawnHandler {
   AgentPart(EventLoop& loop, Channel& channel, const StartOrder& order, const Inherited& inherited);
   ~AgentPart();
 
-  /// Starts the ranks. Returns false, and why, when one could not be started.
-  bool start(Refusal* refusal);
+  /// Starts the ranks. `folder`: what they record is there, and is nobody's if the agent is killed; or empty.
+  /// Returns false, and why, when one could not be started.
+  bool start(const std::string& folder, Refusal* refusal);
 
   Ending& ending() { return ending_; }
   Mirror& mirror() { return *mirror_; }
@@ -44,6 +45,7 @@ class AgentPart final : public RankStreams, public SpawnHandler {
   void signal(int signal, bool orphans_too) { processes_.signal(signal, orphans_too); }
   void take_input(std::string_view bytes);
   void hold(bool on);
+  Reports::SharedBytes shared_bytes() const;
   /// Whether ranks' outputs have all been sent.
   bool outputs_over() const;
 

@@ -29,19 +29,21 @@ enum class Frame : std::uint32_t {
   kAsk,        // world, number of the question: of all ranks
   kOver,       // the job is over: end what is left, and go
   // from the agent
-  kHello,    // Hello
-  kStarted,  // world; of each rank there: its number, its process
-  kRefused,  // exit status, text
-  kOutput,   // world, rank, 1 or 2, bytes
-  kClosed,   // world, rank, 1 or 2
-  kTaken,    // bytes of kInput that the rank's pipe has taken
-  kEnded,    // world, rank, wait status; after the rank's last kState
-  kLeaks,    // LeakReport
-  kBoard,    // world, rank, CallBoard
-  kSettled,  // nothing is left on this host
+  kHello,      // Hello
+  kStarted,    // world; of each rank there: its number, its process
+  kRefused,    // exit status, text
+  kOutput,     // world, rank, 1 or 2, bytes
+  kClosed,     // world, rank, 1 or 2
+  kTaken,      // bytes of kInput that the rank's pipe has taken
+  kEnded,      // world, rank, wait status; after the rank's last kState
+  kLeaks,      // LeakReport, MappedFiles of that rank
+  kBoard,      // world, rank, CallBoard
+  kRecording,  // rank's part of the trace or "", bytes: Recordings
+  kSettled,    // nothing is left on this host; bytes of its shared memory, and of those that were written to
   // both ways
   kValues,  // world, rank, ValueTable's page as far as it is used
   kState,   // world, rank, RankState
+  kClock,   // when it was sent, and, in the answer, what the agent's clock shows
   kAlive,
 };
 
@@ -82,6 +84,8 @@ class Channel {
   bool open() const { return in_.fd >= 0; }
   std::size_t waiting_bytes() const { return waiting_.size(); }
   std::int64_t last_heard_ns() const { return last_heard_ns_; }
+  /// This process was stopped: what the other side has said meanwhile is still to be read.
+  void pardon_silence();
   /// What came before the greeting, the last of it.
   const std::string& preamble() const { return preamble_; }
 

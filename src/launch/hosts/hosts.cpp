@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstring>
 #include <utility>
 
 #include "base/system/clock.hpp"
@@ -71,6 +72,10 @@ class Hosts::Host final : public ChannelUser {
   const HostSlots& slots() const { return slots_; }
 
   Hello hello;
+  HostClock clock() const { return {begin_trips.best(), end_trips.best()}; }
+
+  ClockTrips begin_trips;
+  ClockTrips end_trips;
   bool greeted = false;
   bool started = false;
   bool settled = false;
@@ -100,8 +105,11 @@ bool Hosts::connect(const std::vector<HostSlots>& hosts, const Placement& placem
     if (static_cast<int>(number) == placement.here) continue;
     hosts_.push_back(std::make_unique<Host>(*this, static_cast<int>(number), hosts[number]));
   }
-  if (!wait([](const Host& host) { return host.greeted; }, kConnectSeconds, "has not answered", refusal))
-    return false;
+  const bool records = options_.trace || options_.io_times;
+  const auto is_ready = [records](const Host& host) {
+    return host.greeted && (!records || host.begin_trips.over());
+  };
+  if (!wait(is_ready, kConnectSeconds, "has not answered", refusal)) return false;
   for (const auto& host : hosts_) {
     if (options_.verbose) {
       console_.say(format("mpiexec: host %s is %s, reached by %s%s%s, %u processors",
@@ -174,6 +182,9 @@ StartOrder Hosts::order_for(World& world, const Preparation& preparation) const 
   order.job_id = world.segment.job_id();
   order.placement = world.placement;
   order.options = options_;
+  order.options.output_directory.clear();  // what ranks print comes here, and goes into files here
+  order.options.output_pattern.clear();
+  order.options.error_pattern.clear();
   order.environment = variables_to_send(environ);
   order.directory = own_directory();
   order.has_tuning = preparation.has_tuning();
@@ -188,7 +199,7 @@ bool Hosts::start(World& world, const Preparation& preparation, Refusal* refusal
   StartOrder order = order_for(world, preparation);
   for (int rank = 0; rank < world.size(); ++rank) {
     const WorldRank one{&world, rank};
-    if (!one.rank().here) streams_.make_fed(one);
+    if (!one.rank().here && !streams_.make_fed(one, refusal)) return false;
   }
   for (const auto& host : hosts_) {
     order.placement.here = host->number();
@@ -222,8 +233,17 @@ void Hosts::take(Host& from, Frame frame, std::string_view payload) {
   switch (frame) {
     case Frame::kHello:
       from.greeted = decode(payload, &from.hello);
-      if (!from.greeted) lose(from, "it is no agent of this Tasuki");
+      if (!from.greeted) return lose(from, "it is no agent of this Tasuki");
+      if (options_.trace || options_.io_times) ask_clock(from);
       return;
+    case Frame::kClock:
+      return take_clock(from, payload);
+    case Frame::kRecording: {
+      const std::string part = fields.text();
+      settle_end_ns_ = clock_ns() + kSettleNs;  // there may be more to come than that time takes
+      reports_.take_recording(from.number(), part, fields.text());
+      return;
+    }
     case Frame::kRefused:
       from.refusal.status = static_cast<int>(fields.number());
       from.refusal.text = "host '" + from.slots().name + "': " + fields.text();
@@ -238,14 +258,14 @@ void Hosts::take(Host& from, Frame frame, std::string_view payload) {
     case Frame::kTaken:
       if (input_ != nullptr) input_->note_taken(fields.number());
       return;
-    case Frame::kLeaks: {
-      LeakReport report;
-      if (decode(std::string(payload), &report)) reports_.take_leaks(report);
-      return;
-    }
-    case Frame::kSettled:
+    case Frame::kLeaks:
+      return take_leaks(payload);
+    case Frame::kSettled: {
+      const std::uint64_t all = fields.wide_number();
+      reports_.take_shared_bytes({all, fields.wide_number()});
       from.settled = true;
       return;
+    }
     default:
       break;
   }
@@ -253,6 +273,26 @@ void Hosts::take(Host& from, Frame frame, std::string_view payload) {
   const int rank = mirror_ != nullptr ? mirror_->rank_of(payload) : -1;
   if (rank < 0 || world_->placement.host(rank) != from.number() || !mirror_->take(frame, payload)) return;
   if (frame != Frame::kBoard) send_to_others(&from, frame, payload);
+}
+
+/// One trip after the other, at the beginning and at the end of the job.
+void Hosts::ask_clock(Host& host) {
+  FieldWriter to;
+  to.wide_number(static_cast<std::uint64_t>(clock_ns()));
+  host.channel().send(Frame::kClock, to.take());
+}
+
+void Hosts::take_clock(Host& from, std::string_view payload) {
+  const std::int64_t now_ns = clock_ns();
+  FieldReader fields(payload);
+  const auto sent_ns = static_cast<std::int64_t>(fields.wide_number());
+  const auto theirs_ns = static_cast<std::int64_t>(fields.wide_number());
+  ClockTrips& trips = over_ ? from.end_trips : from.begin_trips;
+  if (!fields.over() || trips.over()) return;
+  trips.add(sent_ns, theirs_ns, now_ns);
+  reports_.take_clock(from.number(), from.slots().name, from.clock());
+  if (!trips.over()) return ask_clock(from);
+  if (over_) from.channel().send(Frame::kOver);
 }
 
 Rank* Hosts::rank_of(const Host& host, std::uint32_t number) const {
@@ -302,6 +342,18 @@ void Hosts::take_ends(Host& from, std::string_view payload) {
   user_.ranks_ended();
 }
 
+void Hosts::take_leaks(std::string_view payload) {
+  FieldReader fields(payload);
+  LeakReport report;
+  const bool good = decode(fields.text(), &report);
+  const std::string bytes = fields.text();
+  if (!good || !fields.over() || bytes.size() % sizeof(MappedFile) != 0) return;
+  std::vector<MappedFile> files(bytes.size() / sizeof(MappedFile));
+  std::memcpy(files.data(), bytes.data(), bytes.size());
+  for (MappedFile& file : files) file.path[sizeof file.path - 1] = '\0';
+  reports_.take_leaks(report, files);
+}
+
 void Hosts::send_to_others(const Host* except, Frame frame, std::string_view payload) {
   for (const auto& host : hosts_) {
     if (host.get() != except && host->open()) host->channel().send(frame, payload);
@@ -328,6 +380,7 @@ void Hosts::lose(Host& host, const std::string& why) {
                         : format("cannot start ranks on host '%s': %s; %s", name.c_str(), ended.c_str(),
                                  advice_for(options_.starter, host.slots(), status, own_path()).c_str());
   }
+  if (!host.settled) reports_.note_lost(host.number(), name);
   host.agent().messages().take_available();
   host.channel().close();
   if (world_ == nullptr) return;
@@ -370,6 +423,12 @@ void Hosts::tell_values() {
   };
   mirror_->tell_values(tell);
   mirror_->tell_states(tell);
+}
+
+void Hosts::note_stop() {
+  for (const auto& host : hosts_) {
+    if (host->open()) host->channel().pardon_silence();
+  }
 }
 
 void Hosts::follow(std::int64_t now_ns) {
@@ -420,7 +479,14 @@ void Hosts::settle() {
   if (over_) return;
   over_ = true;
   input_.reset();
-  send_to_others(nullptr, Frame::kOver, {});
+  for (const auto& host : hosts_) {
+    if (!host->open()) continue;
+    if (host->begin_trips.over()) {
+      ask_clock(*host);
+    } else {
+      host->channel().send(Frame::kOver);
+    }
+  }
   due_ns_ = 0;
   settle_end_ns_ = clock_ns() + kSettleNs;
 }

@@ -61,6 +61,8 @@ class Hosts final : public FarProcesses {
   /// succeeded.
   void tell_values();
   void follow(std::int64_t now_ns);
+  /// This process was stopped, and goes on.
+  void note_stop();
   std::int64_t due_ns() const { return due_ns_; }
   bool any() const { return !hosts_.empty(); }
 
@@ -79,9 +81,12 @@ class Hosts final : public FarProcesses {
   void take_started(Host& from, std::string_view payload);
   void take_output(Host& from, bool closed, std::string_view payload);
   void take_ends(Host& from, std::string_view payload);
+  void take_leaks(std::string_view payload);
   void lose(Host& host, const std::string& why);
   bool send_installation(Host& host);
   void begin_more();
+  void ask_clock(Host& host);
+  void take_clock(Host& from, std::string_view payload);
   bool wait(const std::function<bool(const Host&)>& done, double seconds, const char* what, Refusal* refusal);
   void send_to_others(const Host* except, Frame frame, std::string_view payload);
   Rank* rank_of(const Host& host, std::uint32_t number) const;

@@ -72,7 +72,8 @@ void write(FieldWriter& to, const Options& options) {
                            static_cast<int>(options.map_by), static_cast<int>(options.statistics)}) {
     to.number(static_cast<std::uint32_t>(number));
   }
-  to.number((options.verbose ? 1U : 0U) | (options.report_bindings ? 2U : 0U));
+  to.number((options.verbose ? 1U : 0U) | (options.report_bindings ? 2U : 0U) | (options.trace ? 4U : 0U) |
+            (options.io_times ? 8U : 0U));
 }
 
 Options read_options(FieldReader& from) {
@@ -91,6 +92,8 @@ Options read_options(FieldReader& from) {
   const std::uint32_t flags = from.number();
   options.verbose = (flags & 1) != 0;
   options.report_bindings = (flags & 2) != 0;
+  options.trace = (flags & 4) != 0;
+  options.io_times = (flags & 8) != 0;
   return options;
 }
 

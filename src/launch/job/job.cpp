@@ -194,6 +194,7 @@ void Job::take_signal(int signal) {
       top_.hide();
       ending_.forward(SIGTSTP);
       raise(SIGSTOP);  // until SIGCONT comes, which arrives as a signal too
+      hosts_.note_stop();
       return;
     case SIGCONT:
       ending_.forward(SIGCONT);
@@ -217,6 +218,10 @@ void Job::report() {
   worlds_.for_each_stream([](RankStream& stream) { stream.finish(); });
   if (console_.say_loss()) ending_.fail_with(1);
   console_.flush(ending_.hurried());
+  if (const std::string loss = streams_.file_loss(); !loss.empty()) {
+    console_.say("mpiexec: " + loss);
+    ending_.fail_with(1);
+  }
   if (!reports_.print_all()) ending_.fail_with(1);
   if (options_.verbose) {
     console_.say(format("mpiexec: the job is over with exit status %d", ending_.status()));

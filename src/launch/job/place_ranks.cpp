@@ -40,8 +40,6 @@ std::string until_dot(const std::string& name) {
 /// What several hosts have no form of yet.
 const char* impossible(const Options& options) {
   if (options.nodes_given && options.nodes > 1) return "--nodes, which makes virtual nodes of one machine,";
-  if (options.trace) return "--trace";
-  if (options.io_times) return "--io-times";
   return nullptr;
 }
 

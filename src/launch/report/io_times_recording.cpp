@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/json.hpp"
 #include "launch/base/format.hpp"
 #include "launch/program/rank_environment.hpp"
 #include "launch/report/recording_names.hpp"
@@ -31,7 +32,28 @@ void IoTimesRecording::set_variables(RankEnvironment& environment) const {
   if (begun()) environment.set("TASUKI_IO_TIMES", path_);
 }
 
-std::string IoTimesRecording::report() const {
+void IoTimesRecording::add(const std::string& lines) {
+  if (!begun()) return;
+  std::ofstream file(path_, std::ios::app | std::ios::binary);
+  file << lines;
+}
+
+void IoTimesRecording::set_clock(int node, const std::string& host, const HostClock& clock) {
+  clocks_[node] = {host, clock};
+}
+
+std::string IoTimesRecording::report() {
+  const auto text_of = [](const ClockReading& reading) {
+    return reading.known()
+               ? format("[%lld,%lld,%lld]", static_cast<long long>(reading.at_ns),
+                        static_cast<long long>(reading.ahead_ns), static_cast<long long>(reading.error_ns))
+               : std::string("null");
+  };
+  for (const auto& [node, known] : clocks_) {
+    add(format("{\"clock_of_node\":%d,\"host\":%s,\"begin\":%s,\"end\":%s}\n", node,
+               json_string(known.host).c_str(), text_of(known.clock.begin).c_str(),
+               text_of(known.clock.end).c_str()));
+  }
   std::ifstream file(file_);
   long long ranks = 0;
   long long accesses = 0;

@@ -38,20 +38,56 @@ void Reports::take_statistics(World& world) {
     taken.started = taken.counts.running_ns != 0;
     statistics_.add(std::move(taken));
   }
+  take_shared_bytes(shared_bytes(world));
+}
+
+Reports::SharedBytes Reports::shared_bytes(const World& world) {
   struct stat info {};
-  if (fstat(world.segment.fd(), &info) != 0) return;
-  statistics_.shared_bytes += static_cast<std::uint64_t>(info.st_size);
-  statistics_.shared_bytes_touched += static_cast<std::uint64_t>(info.st_blocks) * 512;
+  if (fstat(world.segment.fd(), &info) != 0) return {};
+  return {static_cast<std::uint64_t>(info.st_size), static_cast<std::uint64_t>(info.st_blocks) * 512};
+}
+
+void Reports::take_shared_bytes(const SharedBytes& bytes) {
+  statistics_.shared_bytes += bytes.all;
+  statistics_.shared_bytes_touched += bytes.touched;
+}
+
+/// Under a wrapper script the rank is another process than the one that was started. It waits for us.
+std::vector<MappedFile> Reports::files_of(const LeakReport& report) const {
+  for (const auto& world : worlds_) {
+    if (world->segment.job_id() != report.job_id || report.rank < 0 || report.rank >= world->size()) continue;
+    const int pid = world->segment.rank(report.rank).claimed_pid.load(std::memory_order_relaxed);
+    return pid > 0 ? mapped_files(pid) : std::vector<MappedFile>();
+  }
+  return {};
 }
 
 void Reports::take_leaks(const LeakReport& report) {
+  take_leaks(report, files_of(report));
+}
+
+void Reports::take_leaks(const LeakReport& report, const std::vector<MappedFile>& files) {
   for (const auto& world : worlds_) {
     if (world->segment.job_id() != report.job_id || report.rank < 0 || report.rank >= world->size()) continue;
-    // Under a wrapper script the rank is another process than the one that was started. It waits for us.
-    const int pid = world->segment.rank(report.rank).claimed_pid.load(std::memory_order_relaxed);
-    leaks_.add(world->number, report, pid > 0 ? mapped_files(pid) : std::vector<MappedFile>());
-    return;
+    return leaks_.add(world->number, report, files);
   }
+}
+
+void Reports::take_recording(int host, const std::string& part, const std::string& bytes) {
+  if (part.empty()) {
+    io_times_.add(bytes);
+  } else {
+    trace_.add(host, part, bytes);
+  }
+}
+
+void Reports::take_clock(int host, const std::string& name, const HostClock& clock) {
+  io_times_.set_clock(host, name, clock);
+  trace_.set_clock(host, clock);
+}
+
+void Reports::note_lost(int, const std::string& name) {
+  if (trace_.begun() || io_times_.begun()) lost_hosts_ += (lost_hosts_.empty() ? "'" : ", '") + name + "'";
 }
 
 bool Reports::print_all() {
@@ -86,9 +122,11 @@ bool Reports::print_statistics() {
 }
 
 bool Reports::print_recordings() {
-  if (io_times_.begun()) console_.say("mpiexec: " + io_times_.report());
+  const std::string lost =
+      lost_hosts_.empty() ? "" : "; what was recorded on host " + lost_hosts_ + " is lost with it";
+  if (io_times_.begun()) console_.say("mpiexec: " + io_times_.report() + lost);
   if (!options_.trace || !trace_.begun()) return true;
-  console_.say("mpiexec: " + trace_.merge());
+  console_.say("mpiexec: " + trace_.merge() + lost);
   return trace_.error().empty();
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "launch/options/options.hpp"
+#include "launch/report/host_clock.hpp"
 #include "launch/report/io_times_recording.hpp"
 #include "launch/report/leak_summary.hpp"
 #include "launch/report/statistics_table.hpp"
@@ -29,12 +30,32 @@ class Reports {
   /// Sets the variables that say where a rank's recordings go.
   void set_variables(RankEnvironment& environment, const World& world, int rank) const;
 
+  /// Bytes of a world's shared memory on this host, and how many of them were ever written to.
+  struct SharedBytes {
+    std::uint64_t all = 0;
+    std::uint64_t touched = 0;
+  };
+  static SharedBytes shared_bytes(const World& world);
+  /// Takes those of another host.
+  void take_shared_bytes(const SharedBytes& bytes);
+
   /// Takes what the ranks of a world counted, before the world goes. REQUIRES: they have ended, in whatever
   /// way.
   void take_statistics(World& world);
 
-  /// Takes what a rank left behind when it ended MPI.
+  /// Takes what a rank left behind when it ended MPI. `files`: that rank's, where it is on another host.
   void take_leaks(const LeakReport& report);
+  void take_leaks(const LeakReport& report, const std::vector<MappedFile>& files);
+  /// Those of the rank, which waits for an answer.
+  std::vector<MappedFile> files_of(const LeakReport& report) const;
+
+  /// Takes the next bytes of what was recorded on another host, by its number in the placement. `part`: of
+  /// the trace, as rank_name() says; empty: lines of times of accesses to files.
+  void take_recording(int host, const std::string& part, const std::string& bytes);
+  /// What is known of that host's clock by now.
+  void take_clock(int host, const std::string& name, const HostClock& clock);
+  /// Nothing more comes from that host.
+  void note_lost(int host, const std::string& name);
 
   /// Prints all of it. Returns false when something could not be written. Once, at the end.
   bool print_all();
@@ -50,6 +71,7 @@ class Reports {
   TraceRecording trace_;
   IoTimesRecording io_times_;
   LeakSummary leaks_;
+  std::string lost_hosts_;  // whose recordings are lost
 };
 
 }  // namespace tasuki::launch

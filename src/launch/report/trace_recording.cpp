@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "launch/base/format.hpp"
 #include "launch/program/rank_environment.hpp"
@@ -54,6 +55,22 @@ bool write_all(int fd, const std::string& text) {
     written += static_cast<std::size_t>(part);
   }
   return true;
+}
+
+/// docs/trace.md: kind, size, checksum.
+std::string block_head(const char* kind, std::string payload) {
+  const auto size = static_cast<std::uint32_t>(payload.size());
+  payload.resize((payload.size() + 7) / 8 * 8, '\0');
+  std::uint64_t sum = size;
+  for (std::size_t number = 0; number < payload.size() / 8; ++number) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, payload.data() + number * 8, sizeof word);
+    sum += word * (2 * number + 1);
+  }
+  std::string head(kind, 4);
+  head.append(reinterpret_cast<const char*>(&size), sizeof size);
+  head.append(reinterpret_cast<const char*>(&sum), sizeof sum);
+  return head;
 }
 
 std::string in_bytes(long long bytes) {
@@ -104,6 +121,37 @@ void TraceRecording::set_variables(RankEnvironment& environment, int world,
   environment.set("TASUKI_TRACE_WORLD", std::to_string(world));
 }
 
+void TraceRecording::add(int host, const std::string& rank_name, const std::string& bytes) {
+  if (!begun() || rank_name.empty() || rank_name[0] == '.' ||
+      rank_name.find_first_not_of("0123456789.") != std::string::npos)
+    return;
+  host_of_part_.emplace(rank_name, host);
+  std::ofstream part(folder_ + "/" + rank_name, std::ios::app | std::ios::binary);
+  part << bytes;
+}
+
+/// How the clock of the rank's host has gone, against that of rank 0, from which its offset was measured when
+/// the rank began (docs/trace.md).
+std::string TraceRecording::clock_lines(const std::string& rank_name) const {
+  const auto clock_of = [this](const std::string& name) {
+    const auto host = host_of_part_.find(name);
+    const auto found = host != host_of_part_.end() ? clocks_.find(host->second) : clocks_.end();
+    return found != clocks_.end() ? found->second : HostClock{{0, 0, 0}, {0, 0, 0}};  // mpiexec's own
+  };
+  const HostClock own = clock_of(rank_name);
+  const HostClock first = clock_of("0");
+  const bool known = own.begin.known() && own.end.known() && first.begin.known() && first.end.known();
+  const std::int64_t over_ns = std::max(own.end.at_ns - own.begin.at_ns, first.end.at_ns - first.begin.at_ns);
+  if (!known || over_ns <= 0) return {};
+  const std::int64_t drift_ns =
+      (own.end.ahead_ns - own.begin.ahead_ns) - (first.end.ahead_ns - first.begin.ahead_ns);
+  const std::int64_t error_ns =
+      own.begin.error_ns + own.end.error_ns + first.begin.error_ns + first.end.error_ns;
+  return format("clock_drift_ns=%lld\nclock_drift_error_ns=%lld\nclock_drift_over_ns=%lld\n",
+                static_cast<long long>(drift_ns), static_cast<long long>(error_ns),
+                static_cast<long long>(over_ns));
+}
+
 /// Copies a part's whole blocks; what a dying rank left unfinished is left out.
 bool TraceRecording::copy(const Part& part, int to) {
   const std::string path = folder_ + "/" + part.name;
@@ -128,7 +176,11 @@ bool TraceRecording::copy(const Part& part, int to) {
       calls_ += static_cast<long long>(read_varint(payload, &at));
       sent_bytes_ += static_cast<long long>(read_varint(payload, &at));
     }
-    file_bytes_ += static_cast<long long>(kBlockHeadBytes + size);
+    if (head.starts_with("HEAD")) {
+      const std::string lines = clock_lines(part.name);
+      if (!lines.empty()) head = block_head("HEAD", payload += lines);
+    }
+    file_bytes_ += static_cast<long long>(kBlockHeadBytes + payload.size());
     written = write_all(to, head) && write_all(to, payload);
   }
   close(from);

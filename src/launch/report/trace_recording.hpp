@@ -3,8 +3,11 @@
 // is killed it stays, for `tasuki trace merge`.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
+
+#include "launch/report/host_clock.hpp"
 
 namespace tasuki::launch {
 
@@ -22,6 +25,11 @@ class TraceRecording {
   /// Sets the variables that say where a rank's part goes. Nothing before begin().
   void set_variables(RankEnvironment& environment, int world, const std::string& rank_name) const;
 
+  /// Appends bytes to the part of a rank on another host, by that host's number. Nothing before begin(), and
+  /// of names that no rank has.
+  void add(int host, const std::string& rank_name, const std::string& bytes);
+  void set_clock(int host, const HostClock& clock) { clocks_[host] = clock; }
+
   /// Makes one file of the parts. Returns a line about it; what went wrong is in error(), too.
   std::string merge();
   const std::string& error() const { return error_; }
@@ -30,6 +38,9 @@ class TraceRecording {
   struct Part;
   bool copy(const Part& part, int to);
   std::string cannot(const char* what, const std::string& path);
+  std::string clock_lines(const std::string& rank_name) const;
+  std::map<std::string, int> host_of_part_;  // of ranks on other hosts
+  std::map<int, HostClock> clocks_;          // of those hosts
 
   std::string library_;
   std::string file_;

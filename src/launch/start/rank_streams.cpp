@@ -4,7 +4,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <memory>
+#include <utility>
+
+#include "launch/base/format.hpp"
+#include "launch/stream/rank_files.hpp"
 
 namespace tasuki::launch {
 
@@ -34,9 +40,47 @@ void ConsoleStreams::input_is_taken() {
   close(null);
 }
 
-void ConsoleStreams::make_fed(const WorldRank& rank) {
-  rank.rank().output = std::make_unique<RankStream>(loop_, console_.output(), label(rank));
-  rank.rank().error = std::make_unique<RankStream>(loop_, console_.error(), label(rank));
+ConsoleStreams::~ConsoleStreams() {
+  for (const auto& file : files_) close(file->fd);
+}
+
+/// One of this rank's that is open already, or made anew.
+ConsoleStreams::File* ConsoleStreams::open_file(const std::string& path, const WorldRank& rank,
+                                                Refusal* refusal) {
+  if (!files_.empty() && files_.back()->path == path) return files_.back().get();
+  const int fd = create_file(path);
+  if (fd < 0) {
+    *refusal = {format("cannot write '%s' for rank %s: %s", path.c_str(),
+                       rank.world->rank_name(rank.number).c_str(), strerror(errno)),
+                1};
+    return nullptr;
+  }
+  auto file = std::make_unique<File>(path, fd, nullptr);
+  file->sink = std::make_unique<OutputSink>(loop_, fd, file->path.c_str());
+  files_.push_back(std::move(file));
+  return files_.back().get();
+}
+
+bool ConsoleStreams::make_fed(const WorldRank& rank, Refusal* refusal) {
+  const RankPaths paths = paths_of_rank(options_, rank.world->rank_name(rank.number));
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    const std::string& path = stream == STDOUT_FILENO ? paths.output : paths.error;
+    File* const file = path.empty() ? nullptr : open_file(path, rank, refusal);
+    if (!path.empty() && file == nullptr) return false;
+    std::unique_ptr<RankStream>& fed = stream == STDOUT_FILENO ? rank.rank().output : rank.rank().error;
+    OutputSink& console = stream == STDOUT_FILENO ? console_.output() : console_.error();
+    fed = file != nullptr ? std::make_unique<RankStream>(loop_, *file->sink, "")
+                          : std::make_unique<RankStream>(loop_, console, label(rank));
+  }
+  return true;
+}
+
+std::string ConsoleStreams::file_loss() const {
+  for (const auto& file : files_) {
+    if (file->sink->broken())
+      return format("cannot write '%s': %s", file->path.c_str(), strerror(file->sink->error()));
+  }
+  return {};
 }
 
 }  // namespace tasuki::launch

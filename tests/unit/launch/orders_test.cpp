@@ -25,6 +25,7 @@ StartOrder an_order() {
   order.options.output_pattern = "out.%r";
   order.options.stdin_rank = kNoRank;
   order.options.verbose = true;
+  order.options.trace = true;
   order.environment = {"X=y=z", "EMPTY="};
   order.directory = "/w";
   order.has_tuning = true;
@@ -40,6 +41,8 @@ TEST(StartOrder, ComesBack) {
   EXPECT_EQ(encode(back), bytes);
   EXPECT_EQ(back.options.applications[0].command, (std::vector<std::string>{"./one", "-x", ""}));
   EXPECT_EQ(back.options.stdin_rank, kNoRank);
+  EXPECT_TRUE(back.options.verbose && back.options.trace);
+  EXPECT_FALSE(back.options.report_bindings || back.options.io_times);
   EXPECT_EQ(back.placement.of_rank, (std::vector<int>{0, 1, 1}));
   EXPECT_DOUBLE_EQ(back.silence_seconds, 2.5);
 }
