@@ -1,0 +1,101 @@
+"""Faults of jobs that communicate over hosts: each ends the job in time, with one sentence that names it, and
+leaves nothing on any host that lives. faults.py says what is done; here it is judged."""
+
+import json
+import os
+import random
+import re
+import signal
+import time
+
+import faults
+import harness
+import pytest
+from faults import FAULTS, FIREWALL, OURS, play
+
+LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
+SILENCE_SECONDS = 2
+ALLOWED_SECONDS = 5 + SILENCE_SECONDS  # what is promised; tests wait longer and then say so
+SETTINGS = {"TASUKI_HOST_SILENCE_SECONDS": SILENCE_SECONDS, "TASUKI_NET_CONNECT_SECONDS": 4}
+
+
+@pytest.fixture(scope="session")
+def traffic():
+    return harness.compile_program(faults.HERE / "traffic.c")
+
+
+def wrong_with(fault, outcome):
+    """What is wrong with the end of our job; empty: nothing."""
+    if outcome.seconds is None:
+        return "it hangs"
+    if outcome.left:
+        return f"left behind: {outcome.left}"
+    if not fault.says:
+        return ""
+    said = [line for line in outcome.said if not line.startswith("Connection to node2 closed")]  # ssh's own
+    if len(said) != 1:
+        return f"{len(said)} lines, expected one"
+    if not re.search(fault.says, said[0]):
+        return f"expected {fault.says}"
+    return "" if outcome.status not in (0, None) else f"exit status {outcome.status}"
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_ends_the_job(make_hosts, traffic, name):
+    hosts = make_hosts(2)
+    outcome = play(hosts, OURS, FAULTS[name], traffic, environment=SETTINGS, seconds=60)
+    assert wrong_with(FAULTS[name], outcome) == "", outcome
+
+
+def test_a_firewall_that_comes_amid_a_job(make_hosts, traffic):
+    """Connections that are there go on; the first one that is new ends the job. Of six ranks 0 and 3, three
+    places apart, have not met in the barriers before."""
+    hosts = make_hosts(2)
+    words = [faults.MPIEXEC, "--host", "node1:3,node2:3", traffic, "quiet", 1]
+    job = hosts[0].popen(words, environment=SETTINGS)
+    assert job.stdout.readline() == "running\n"
+    for index in (0, 1):
+        hosts.firewall_new_connections(index)
+    outcome = faults.watch(hosts, job, (0, 1), time.monotonic(), 60)
+    said = job.communicate(timeout=10)[1]
+    assert outcome.seconds is not None and outcome.left == [], (outcome, said)
+    assert outcome.status == 1 and len(re.findall(r"rank \d on node\d .* cannot reach rank", said)) == 1, said
+
+
+def test_a_stopped_job_goes_on(make_hosts, traffic):
+    """Ctrl-Z and fg: nobody takes a host for dead that was told to stop."""
+    hosts = make_hosts(2)
+    job = faults.start(hosts, OURS, traffic, environment=SETTINGS)
+    assert job.stdout.readline() == "running\n"
+    job.send_signal(signal.SIGTSTP)
+    time.sleep(SILENCE_SECONDS + 1.5)
+    job.send_signal(signal.SIGCONT)
+    os.kill(job.pid, signal.SIGCONT)  # nsenter stops with its command
+    time.sleep(0.5)
+    assert job.poll() is None, job.communicate()
+    job.send_signal(signal.SIGINT)
+    _, said = job.communicate(timeout=30)
+    assert said.startswith("mpiexec: got signal 2") and len(said.splitlines()) == 1, said
+    assert [host.leftovers() for host in hosts] == [[], []]
+
+
+@pytest.mark.skipif(not LONG, reason="200 faults take half an hour: make test-long")
+@pytest.mark.timeout(3600)
+def test_many_random_faults(make_hosts, traffic):
+    seed = int(os.environ.get("TASUKI_FAULTS_SEED", random.randrange(1 << 30)))
+    generator, wrong, seconds = random.Random(seed), [], []
+    for number in range(200):
+        fault = generator.choice([*FAULTS.values(), FIREWALL])
+        delay_s = generator.choice([0, 0.05, 0.5]) * generator.random()
+        hosts = make_hosts(2)
+        outcome = play(hosts, OURS, fault, traffic, delay_s, seconds=60, environment=SETTINGS)
+        hosts.close()
+        seconds.append(outcome.seconds or 60)
+        if trouble := wrong_with(fault, outcome):
+            wrong.append((number, fault.name, delay_s, trouble, outcome))
+    print(json.dumps({"seed": seed, "faults": len(seconds), "wrong": len(wrong), "longest_s": max(seconds)}))
+    late = [one for one in seconds if one > ALLOWED_SECONDS]
+    assert not wrong, f"seed {seed}: {wrong}"
+    assert len(late) < 10, (
+        f"seed {seed}: {len(late)} took longer than {ALLOWED_SECONDS} s, up to {max(seconds)}"
+    )
