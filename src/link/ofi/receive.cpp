@@ -1,4 +1,6 @@
 // OfiLink: what comes in.
+#include <rdma/fi_errno.h>
+
 #include <cstdio>
 #include <cstring>
 
@@ -60,8 +62,9 @@ int OfiLink::poll_network(PacketSink* sink, std::int64_t now_ns) {
         continue;
       }
       --posted_;
-      if (error != 0) {  // longer than any of ours
-        drop_stranger(bytes);
+      if (error != 0) {
+        // Longer than any of ours; or its connection has ended in its middle, which its sender is told, too.
+        if (error == FI_ETRUNC) drop_stranger(bytes);
         post(buffer);
       } else {
         delivered += received(buffer, bytes, sink);
