@@ -101,6 +101,14 @@ def test_several_programs_each_with_its_own(two, mpiexec):
     assert sorted(done.stdout.splitlines()) == ["a on node1"] * 2 + ["b on node2"] * 2, done.text
 
 
+def test_ranks_are_dealt_to_hosts(two, mpiexec):
+    say = ["sh", "-c", "echo $TASUKI_RANK $(hostname)"]
+    done = mpiexec("--map-by", "node", *say)
+    assert sorted(done.stdout.splitlines()) == ["0 node1", "1 node2", "2 node1", "3 node2"], done.text
+    done = mpiexec("--map-by", "slot", "-n", 3, *say)
+    assert sorted(done.stdout.splitlines()) == ["0 node1", "1 node1", "2 node2"], done.text
+
+
 def test_labels_files_and_input(two, mpiexec):
     done = mpiexec("-l", "hostname")
     assert sorted(done.stdout.splitlines()) == ["[0] node1", "[1] node1", "[2] node2", "[3] node2"], done.text
