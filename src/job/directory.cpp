@@ -3,8 +3,10 @@
 
 #include <sched.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 
 namespace tasuki {
 namespace {
@@ -19,6 +21,13 @@ bool is_key(std::string_view key) {
 }
 
 }  // namespace
+
+std::string Directory::processor_name(std::size_t characters_max) const {
+  char host[256] = {};
+  if (gethostname(host, sizeof host - 1) != 0) std::snprintf(host, sizeof host, "localhost");
+  const std::string node = has_virtual_nodes() ? ".node" + std::to_string(this->node(rank())) : std::string();
+  return std::string(host).substr(0, characters_max - node.size()) + node;
+}
 
 bool Directory::put(std::string_view key, std::string_view value, std::string* error) {
   if (key.size() > kKeyBytesMax) {

@@ -38,6 +38,11 @@ class Directory {
   /// different nodes share no memory.
   virtual int nodes() const { return 1; }
   virtual int node(int /*rank*/) const { return 0; }
+  /// Whether the nodes are virtual ones: all are this machine, and share its name and its processors.
+  virtual bool has_virtual_nodes() const { return false; }
+  /// What MPI_Get_processor_name says: the name of this host, and which virtual node this is. The host's name
+  /// is cut where it does not fit into so many characters.
+  std::string processor_name(std::size_t characters_max) const;
 
   /// A number that all processes of this machine have, and none elsewhere. It is found out at the start:
   /// later there may be no descriptor left to read it with, and a rank must not take itself for one

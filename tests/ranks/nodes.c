@@ -1,12 +1,15 @@
-/* Virtual nodes (mpiexec --nodes): who shares memory with whom, by all that MPI says about it, and what does
-   not cross nodes. "SPEC" as the argument is the node of each rank, as letters: "aabb". */
+/* Virtual nodes (mpiexec --nodes), or hosts: who shares memory with whom, by all that MPI says about it, and
+   what does not cross nodes. "SPEC" as the argument is the node of each rank, as letters: "aabb". A second
+   argument: the nodes are hosts. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 
 static int rank, size;
 static const char* spec;
+static int on_hosts;
 
 static int expected_on_my_node(void) {
   int count = 0;
@@ -14,14 +17,32 @@ static int expected_on_my_node(void) {
   return count;
 }
 
-/* The names of ranks are equal exactly where their nodes are, and end in the node's number. */
+/* Of a host its name is told, here and in the environment's info. */
+static void host_name(const char* name) {
+  char host[256] = "", told[256] = "";
+  int found;
+  MPI_Info info;
+  gethostname(host, sizeof host - 1);
+  CHECK(strcmp(name, host) == 0, "name \"%s\", not \"%s\"", name, host);
+  MPI_Info_get(MPI_INFO_ENV, "host", sizeof told - 1, told, &found);
+  CHECK(found && strcmp(told, host) == 0, "host \"%s\" in MPI_INFO_ENV, not \"%s\"", told, host);
+  MPI_Get_hw_resource_info(&info);
+  MPI_Info_get(info, "mpi_shared_memory", sizeof told - 1, told, &found);
+  CHECK(found && strcmp(told, "true") == 0, "mpi_shared_memory is \"%s\"", told);
+  MPI_Info_free(&info);
+}
+
+/* The names of ranks are equal exactly where their nodes are, and end in a virtual node's number. */
 static void names(void) {
   char name[MPI_MAX_PROCESSOR_NAME] = "", end[32];
   int length;
   MPI_Get_processor_name(name, &length);
   CHECK(length == (int)strlen(name), "length %d of \"%s\"", length, name);
   snprintf(end, sizeof end, ".node%d", spec[rank] - 'a');
-  CHECK(length > (int)strlen(end) && strcmp(name + length - strlen(end), end) == 0, "name \"%s\"", name);
+  if (on_hosts)
+    host_name(name);
+  else
+    CHECK(length > (int)strlen(end) && strcmp(name + length - strlen(end), end) == 0, "name \"%s\"", name);
   char* all = malloc((size_t)size * sizeof name);
   MPI_Allgather(name, sizeof name, MPI_CHAR, all, sizeof name, MPI_CHAR, MPI_COMM_WORLD);
   for (int i = 0; i < size; ++i) {
@@ -131,7 +152,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   spec = argv[1];
-  CHECK(argc == 2 && (int)strlen(spec) == size, "expected the node of each rank");
+  on_hosts = argc == 3;
+  CHECK(argc >= 2 && (int)strlen(spec) == size, "expected the node of each rank");
   names();
   sharing();
   allocated_window();

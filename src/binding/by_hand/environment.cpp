@@ -3,7 +3,6 @@
 #include "environment/environment.hpp"
 
 #include <time.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -200,13 +199,8 @@ extern "C" int PMPI_Get_library_version(char* version, int* resultlen) {
 extern "C" int PMPI_Get_processor_name(char* name, int* resultlen) {
   Call call(Function::kGet_processor_name, call_site(__builtin_return_address(0)));
   if (!call.pointer(name, "name") || !call.pointer(resultlen, "resultlen")) return call.fail();
-  char host[256] = {};
-  if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "localhost");
-  const Directory& directory = call.process.directory;
-  const std::string node =
-      directory.nodes() > 1 ? ".node" + std::to_string(directory.node(call.process.rank)) : std::string();
-  const std::size_t room = MPI_MAX_PROCESSOR_NAME - 1 - node.size();
-  *resultlen = store_string(std::string(host).substr(0, room) + node, name, MPI_MAX_PROCESSOR_NAME);
+  const std::string own = call.process.directory.processor_name(MPI_MAX_PROCESSOR_NAME - 1);
+  *resultlen = store_string(own, name, MPI_MAX_PROCESSOR_NAME);
   return MPI_SUCCESS;
 }
 

@@ -1,9 +1,8 @@
 // How a file's ranks take hints: see agreed_hints.hpp.
 #include "io/file/agreed_hints.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 
@@ -136,30 +135,32 @@ void explain_combination(const File& file) {
 
 // --- Aggregators
 
-/// What MPI_Get_processor_name says, by node.
-std::vector<std::string> names_of_nodes(Comm& comm) {
-  char host[256] = {};
-  if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "localhost");
-  const NodeMap& map = node_map(comm);
-  const Process& process = comm.process;
-  std::vector<std::string> names(static_cast<std::size_t>(map.nodes()), host);
-  if (process.directory.nodes() == 1) return names;
-  for (int node = 0; node < map.nodes(); ++node) {
-    const int endpoint = comm.group->endpoints[static_cast<std::size_t>(map.leader_of(node))];
-    if (endpoint >= process.size) continue;  // of another job, of whose nodes nothing is known
-    names[static_cast<std::size_t>(node)] += ".node" + std::to_string(process.directory.node(endpoint));
+/// What MPI_Get_processor_name says, by node. Collective over the communicator.
+Code exchange_names(Comm& comm, std::vector<std::string>* names) {
+  using Name = std::array<char, 256>;
+  Name mine = {};
+  comm.process.directory.processor_name(mine.size() - 1).copy(mine.data(), mine.size() - 1);
+  std::vector<Name> all(static_cast<std::size_t>(comm.size()));
+  const Code code = allgather_bytes(comm, &mine, all.data(), sizeof mine);
+  if (code != kSuccess) return code;
+  for (const int leader : node_map(comm).leaders()) {
+    const Name& name = all[static_cast<std::size_t>(leader)];
+    names->emplace_back(name.data(), strnlen(name.data(), name.size()));
   }
-  return names;
+  return kSuccess;
 }
 
-/// Where the hints say how many, the aggregators are known from now on.
-void find_aggregators(File* file, Comm& comm, bool explaining) {
+/// Where the hints say how many, the aggregators are known from now on. Collective.
+Code find_aggregators(File* file, Comm& comm, bool explaining) {
   AggregatorRequest& request = file->hints.aggregators;
-  if (request.number == 0 && request.per_node == 0 && request.config_list.empty()) return;
-  if (request.node_names.empty()) request.node_names = names_of_nodes(comm);
+  if (request.number == 0 && request.per_node == 0 && request.config_list.empty()) return kSuccess;
+  if (request.node_names.empty()) {
+    if (const Code code = exchange_names(comm, &request.node_names)) return code;
+  }
   std::string unmet;
   file->aggregators = choose_aggregators(node_map(comm), request, &unmet);
   if (explaining && !unmet.empty()) explain_file(*file, "%s", unmet.c_str());
+  return kSuccess;
 }
 
 OfferedHints offer_hints(Comm& comm, const Info* info, bool opening) {
@@ -185,7 +186,7 @@ Code take_hints(File& file, Comm& comm, const Info* info, const OfferedHints& of
   const bool speaks_for_all = first || file.process.rank == 0;
   take_list(&file, told, opening, speaks_for_all);
   take_list(&file, hints_of(info, HintScope::kRank), opening, true);
-  find_aggregators(&file, comm, speaks_for_all);
+  if (const Code code = find_aggregators(&file, comm, speaks_for_all)) return code;
   if (!explains_files(file.process)) return kSuccess;
   if (info != nullptr) explain_unknown(file, *info);
   if (speaks_for_all) {

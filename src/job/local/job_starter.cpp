@@ -46,6 +46,7 @@ class JobDirectory final : public Directory {
   int size() const override { return job_.size; }
   int nodes() const override { return std::max(1, job_.header->nodes); }
   int node(int rank) const override { return job_.blocks[rank].node; }
+  bool has_virtual_nodes() const override { return nodes() > 1 && job_.header->hosts <= 1; }
   std::uint64_t machine() const override { return machine_; }
   std::uint64_t job_id() const override { return job_.header->job_id; }
   std::string parent_port() const override { return bounded(job_.header->parent_port); }

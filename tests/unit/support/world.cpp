@@ -97,6 +97,7 @@ class ThreadDirectory final : public Directory {
   std::uint64_t job_id() const override { return world_.options.job; }
   int nodes() const override { return world_.machine.nodes(); }
   int node(int rank) const override { return world_.machine.node(rank); }
+  bool has_virtual_nodes() const override { return nodes() > 1; }
   bool get(int rank, std::string_view key, std::string* value) const override {
     return values_.get(rank, key, value);
   }
