@@ -54,6 +54,10 @@ class Node {
   /// least 1.
   virtual int processors_available() const = 0;
 
+  /// What each node of the job has of them for its ranks, as all ranks know alike: virtual nodes a share of
+  /// one machine's, of hosts that differ as many as the one that has the fewest.
+  virtual double processors_per_node() const { return processors_available(); }
+
   /// The job's ranks on this machine, which share them: those of other virtual nodes, too.
   virtual int ranks_on_machine() const { return size(); }
 

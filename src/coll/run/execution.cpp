@@ -22,17 +22,17 @@ constexpr int kFormShift = 29;  // of a tag: the form of the collective; its num
 // not that of the local communicator's own collectives, whose tags are counted apart.
 constexpr Plane kLocalPlane = Plane::kOther;
 
-inline constexpr Slot<const int> kProcessorsSlot{SlotNumber::kProcessors};
+inline constexpr Slot<const double> kProcessorsSlot{SlotNumber::kProcessors};
 
-/// The processors that the ranks of `comm` share, where all know alike how many there are: not where some are
-/// of other jobs, which may have been given others. 0 else.
-int processors_of(Comm& comm) {
-  if (const int* known = comm.slots.get(kProcessorsSlot)) return *known;
+/// The processors that the ranks of `comm` on a node share, where all know alike how many there are: not
+/// where some are of other jobs, which may have been given others. 0 else.
+double processors_of(Comm& comm) {
+  if (const double* known = comm.slots.get(kProcessorsSlot)) return *known;
   const auto& endpoints = comm.group->endpoints;
   const bool one_job = std::all_of(endpoints.begin(), endpoints.end(),
                                    [&](int endpoint) { return endpoint < comm.process.size; });
-  const int processors = one_job ? comm.process.node.processors_available() : 0;
-  comm.slots.set(kProcessorsSlot, std::make_shared<const int>(processors));
+  const double processors = one_job ? comm.process.node.processors_per_node() : 0;
+  comm.slots.set(kProcessorsSlot, std::make_shared<const double>(processors));
   return processors;
 }
 
@@ -72,8 +72,7 @@ Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm 
   problem.nodes = nodes.nodes();
   problem.node_ranks_max = nodes.largest();
   problem.consecutive = nodes.is_consecutive();
-  // Nodes of one job are virtual ones of this machine, whose processors all of them share.
-  problem.processors = static_cast<double>(processors_of(comm)) / comm.process.directory.nodes();
+  problem.processors = processors_of(comm);
   problem.extents = extents_of(comm);
   problem.node_segment = problem.blocking && node_segment_of(comm) != nullptr;
   problem.composed = problem.blocking && may_have_hierarchy(comm);

@@ -136,7 +136,7 @@ void Meeting::describe(Facts* mine) {
 Code Meeting::tell(bool takes_part) {
   SymmetricHeap& memory = *file_.process.symmetric_heap;
   Facts mine;
-  mine.processors = file_.process.node.processors_available();
+  mine.processors = std::max(1, static_cast<int>(file_.process.node.processors_per_node()));
   mine.can_fill_holes = can_fill_holes(file_) ? 1 : 0;
   const bool shared = file_.hints.exchange != ExchangeBy::kMessages && shares_memory(comm_);
   if (takes_part && access_.file_bytes > 0) describe(&mine);
@@ -190,8 +190,6 @@ AccessShape Meeting::shape() const {
     hulls.push_back(facts.hull);
   }
   if (file_.striping.targets > 0) shape.rank_bytes_max = file_.hints.lustre_collective_bytes_max;
-  // Virtual nodes share the machine's processors.
-  shape.processors = std::max(1, shape.processors / file_.process.directory.nodes());
   std::sort(hulls.begin(), hulls.end(),
             [](const FileRange& one, const FileRange& other) { return one.begin < other.begin; });
   shape.apart = std::adjacent_find(hulls.begin(), hulls.end(), [](const auto& one, const auto& next) {

@@ -29,7 +29,7 @@
 namespace tasuki::local {
 
 inline constexpr std::uint64_t kJobMagic = 0x626f6a696b757361;  // "asukijob"
-inline constexpr std::uint32_t kJobVersion = 16;
+inline constexpr std::uint32_t kJobVersion = 17;
 inline constexpr std::size_t kPageBytes = 4096;  // alignment of the parts, whatever the machine's page
 inline constexpr std::size_t kAbortMessageBytes = 1024;
 inline constexpr std::size_t kPortBytes = 256;    // a port's name, with the final NUL
@@ -53,6 +53,7 @@ struct alignas(64) JobHeader {
   std::int32_t launcher_pid;           // mpiexec
   std::int32_t applications;           // programs of an MPMD job
   std::int32_t processors_available;   // to all ranks together; a rank's own mask tells only its binding
+  std::int32_t host_processors;        // the fewest of any host of the job, the same on all; 0: one host
   std::int32_t universe_size;          // MPI_UNIVERSE_SIZE, if larger than the job
   std::int32_t nodes;                  // virtual nodes, or hosts, at least 1
   std::int32_t hosts;                  // that the ranks are on; above 1: a node is a host

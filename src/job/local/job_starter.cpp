@@ -97,6 +97,10 @@ class JobNode final : public SharedNode {
     return pid > 0 ? pid : -1;
   }
   int processors_available() const override { return std::max(1, job_.header->processors_available); }
+  double processors_per_node() const override {
+    if (job_.header->hosts > 1) return std::max(1, job_.header->host_processors);
+    return static_cast<double>(processors_available()) / std::max(1, job_.header->nodes);
+  }
   int ranks_on_machine() const override { return job_.header->hosts > 1 ? size() : job_.size; }
   int home_processor() const override { return home_; }
   CallBoard& call_board() override { return *board_of_rank(job_.header, job_.size, job_.rank); }

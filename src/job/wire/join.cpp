@@ -193,17 +193,20 @@ bool get_cards(const WireDirectory& directory, std::vector<RankCard>* cards, std
 
 class WireNode final : public SharedNode {
  public:
-  WireNode(std::vector<int> ranks, int rank, const std::vector<RankCard>& cards, NodeMemory& memory)
+  WireNode(std::vector<int> ranks, int rank, const std::vector<RankCard>& cards, NodeMemory& memory,
+           int fewest_processors)
       : SharedNode(std::move(ranks), rank),
         cards_(cards),
         memory_(memory),
         processors_(processors_of(cards, this->ranks())),
+        fewest_processors_(fewest_processors),
         home_(home()) {
     local::visit_processor(home_);
   }
 
   int process_id(int rank) const override { return cards_[static_cast<std::size_t>(rank)].pid; }
   int processors_available() const override { return processors_; }
+  double processors_per_node() const override { return fewest_processors_; }
   int ranks_on_machine() const override {
     const std::uint64_t machine = cards_[static_cast<std::size_t>(rank())].machine;
     return static_cast<int>(std::count_if(cards_.begin(), cards_.end(),
@@ -231,6 +234,7 @@ class WireNode final : public SharedNode {
   const std::vector<RankCard>& cards_;
   NodeMemory& memory_;
   int processors_;
+  int fewest_processors_;  // of any node: what all ranks know alike
   int home_;
 };
 
@@ -330,14 +334,17 @@ bool WireStarter::join(std::string* error) {
 }
 
 bool WireStarter::map_node(std::string* error) {
-  std::vector<int> ranks;
-  for (int rank = 0; rank < directory_.size(); ++rank) {
-    if (directory_.node(rank) == directory_.node(directory_.rank())) ranks.push_back(rank);
-  }
+  std::vector<std::vector<int>> of_nodes(static_cast<std::size_t>(directory_.nodes()));
+  for (int rank = 0; rank < directory_.size(); ++rank)
+    of_nodes[static_cast<std::size_t>(directory_.node(rank))].push_back(rank);
+  int fewest_processors = INT_MAX;
+  for (const std::vector<int>& of_node : of_nodes)
+    fewest_processors = std::min(fewest_processors, processors_of(cards_, of_node));
+  std::vector<int> ranks = of_nodes[static_cast<std::size_t>(directory_.node(directory_.rank()))];
   const auto count = static_cast<int>(ranks.size());
   const bool one_node = directory_.nodes() == 1;
   if (!memory_.map(count, one_node ? count : 0, error)) return false;
-  node_ = std::make_unique<WireNode>(std::move(ranks), directory_.rank(), cards_, memory_);
+  node_ = std::make_unique<WireNode>(std::move(ranks), directory_.rank(), cards_, memory_, fewest_processors);
   launcher_.set_part(memory_.part(node_->self()), !one_node);
   peers_.start(others_of_node());
   directory_.set_ended([this] { return peers_.first_ended(); });

@@ -158,6 +158,7 @@ bool AgentPart::start(const std::string& folder, Refusal* refusal) {
   if (!preparation_.prepare(world.get(), refusal, order_.job_id)) return false;
   World& first = worlds_.add(std::move(world));
   set_address(order_.address, &first.segment.header());
+  first.segment.header().host_processors = static_cast<std::int32_t>(order_.host_processors);
   mirror_ = std::make_unique<Mirror>(first);
   if (!starter_.start(&first, refusal)) return false;
   if (order_.options.report_bindings) {

@@ -190,6 +190,9 @@ StartOrder Hosts::order_for(World& world, const Preparation& preparation) const 
   order.has_tuning = preparation.has_tuning();
   order.tuning = preparation.tuning();
   order.silence_seconds = options_.host_silence_seconds;
+  order.host_processors = world.placement.here >= 0 ? world.segment.header().processors_available : INT_MAX;
+  for (const auto& host : hosts_)
+    order.host_processors = std::min(order.host_processors, host->hello.processors);
   return order;
 }
 
@@ -197,6 +200,7 @@ bool Hosts::start(World& world, const Preparation& preparation, Refusal* refusal
   world_ = &world;
   mirror_ = std::make_unique<Mirror>(world);
   StartOrder order = order_for(world, preparation);
+  world.segment.header().host_processors = static_cast<std::int32_t>(order.host_processors);
   for (int rank = 0; rank < world.size(); ++rank) {
     const WorldRank one{&world, rank};
     if (!one.rank().here && !streams_.make_fed(one, refusal)) return false;

@@ -146,6 +146,7 @@ std::string encode(const StartOrder& order) {
   write(to, order.environment);
   to.text(order.directory);
   to.text(order.address);
+  to.number(order.host_processors);
   to.number(order.has_tuning ? 1 : 0);
   to.text(order.tuning);
   to.number(static_cast<std::uint32_t>(order.silence_seconds * 1000));
@@ -163,6 +164,7 @@ bool decode(std::string_view bytes, StartOrder* order) {
   order->environment = read_texts(from);
   order->directory = from.text();
   order->address = from.text();
+  order->host_processors = from.number();
   order->has_tuning = from.number() != 0;
   order->tuning = from.text();
   order->silence_seconds = from.number() / 1000.0;

@@ -32,6 +32,7 @@ struct StartOrder {
   std::vector<std::string> environment;  // "NAME=value", for all ranks
   std::string directory;                 // of ranks that have none of their own
   std::string address;                   // of this host; empty: unknown
+  std::uint32_t host_processors = 0;     // the fewest that a host of the job has
   bool has_tuning = false;
   std::string tuning;
   double silence_seconds = 0;  // after which a host is taken for dead

@@ -28,6 +28,7 @@ StartOrder an_order() {
   order.options.trace = true;
   order.environment = {"X=y=z", "EMPTY="};
   order.directory = "/w";
+  order.host_processors = 6;
   order.has_tuning = true;
   order.tuning = std::string("{\0}", 3);
   order.silence_seconds = 2.5;

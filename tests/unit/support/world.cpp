@@ -135,6 +135,7 @@ class ThreadNode final : public SharedNode {
     share(world.machine.make_doorbells(rank), world.machine.shared(rank).memory);
   }
   int processors_available() const override { return 1; }
+  double processors_per_node() const override { return 1.0 / world_.machine.nodes(); }
   std::unique_ptr<SymmetricHeap> make_symmetric_heap() override {
     if (!world_.options.symmetric_heap) return make_private_heap();
     if (world_.options.odd_heaps_private && rank() % 2 == 1)
