@@ -46,9 +46,13 @@ std::unique_ptr<Objects> make_objects(Process& process) {
 /// Polls before a waiting rank first offers its processor to others. With a processor for each rank it is a
 /// millisecond or more: were it near the time that a sleeper takes to wake (some 50 us), two ranks that
 /// answer each other would, after one hiccup, each fall asleep while the other wakes, for ever. With fewer
-/// processors, none.
+/// processors, none; nor between hosts, where a poll is a system call as an offer is: offers that nobody
+/// takes cost a tenth of a short message, and where others want the processor, polls make each wait last for
+/// milliseconds.
 std::int64_t default_spin_count(const Process& process) {
-  return process.node.ranks_on_machine() <= process.node.processors_available() ? 50000 : 0;
+  const bool on_several_hosts = process.directory.nodes() > 1 && !process.directory.has_virtual_nodes();
+  const bool has_processors = process.node.ranks_on_machine() <= process.node.processors_available();
+  return has_processors && !on_several_hosts ? 50000 : 0;
 }
 
 void explain_start(const Starter& starter) {

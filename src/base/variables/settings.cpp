@@ -172,7 +172,7 @@ constexpr Setting kRows[] = {
     number("TASUKI_SPIN_COUNT", SettingType::kNumber, &Config::spin_count, 0, 1'000'000'000, Change::kAnyTime,
            Scope::kLocal, Verbosity::kTunerBasic, Part::kProgress,
            "how often a waiting rank looks before it yields its processor; automatic: none when the job has "
-           "more ranks than processors"),
+           "more ranks than processors, or is on several hosts"),
     {"TASUKI_EXPLAIN", SettingType::kChoice, &Config::explain, 0, kExplain.size - 1, &kExplain,
      Change::kAnyTime, Scope::kLocal, Verbosity::kUserBasic, Part::kEnvironment,
      "say on standard error which way messages and accesses to files take, and why: rank 0 alone, or all"},
