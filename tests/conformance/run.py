@@ -9,7 +9,8 @@ does not end in time is killed with all its ranks and counts as failed, as does 
 waiting.json says what waits for parts of the library that do not exist yet, and why: whole files and single
 tests. They are not run (a test that fails in some of the ranks may leave the others waiting); --all runs
 them, and counts those of the single tests that fail apart. Nothing else may fail. The table is printed,
-build/conformance/report.json has all of it, --junit writes a line a file and run for tests/run.py.
+build/conformance/report.json (--out names another folder) has all of it, --junit writes a line a file and
+run for tests/run.py.
 
 --under runs the suite once more under each of the named environments of tests/stress/protocols.py, in which
 messages take other ways than they would choose: at 2 ranks in the standard ABI, with a table of its own.
@@ -108,7 +109,7 @@ class Suite:
     def __init__(self, args):
         self.args = args
         self.source = ROOT / "build" / f"mpi4py-{VERSION}"
-        self.out = ROOT / "build" / "conformance"
+        self.out = args.out
         self.waiting = Waiting(HERE / "waiting.json")
 
     def files(self):
@@ -131,7 +132,9 @@ class Suite:
         folder = self.out / "ranks" / f"{run.abi}-{run.file}-{run.ranks}-{run.under}".replace(" ", "_")
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        inner = f'exec "$@" 2>"{folder}/$$.txt"'
+        # Ranks on several hosts may have the same process numbers, and have no /tmp in common.
+        (folder / "tmp").mkdir()
+        inner = f'TMPDIR="{folder}/tmp" exec "$@" 2>"{folder}/$(hostname)-$$.txt"'
         # Without --no-builddir each rank imports setuptools, to look for a build folder that is not there.
         python = [sys.executable, self.source / "test" / "main.py", "-v", "--no-builddir"]
         python += ["-i", rf"^{run.file}\.py$"]
@@ -271,9 +274,12 @@ def parse_arguments():
     parser.add_argument("--under", default="", metavar="NAME,…|all", help="also under these protocols")
     parser.add_argument("--under-only", action="store_true", help="under these alone")
     parser.add_argument("--all", action="store_true", help="run what waits for later parts as well")
+    parser.add_argument(
+        "--out", type=pathlib.Path, default=ROOT / "build/conformance", help="for all reports"
+    )
     parser.add_argument("--junit", type=pathlib.Path)
     args = parser.parse_args()
-    args.prefix = args.prefix.resolve()
+    args.prefix, args.out = args.prefix.resolve(), args.out.resolve()
     args.launcher = args.launcher or args.prefix / "bin" / "mpiexec"
     args.ranks = [int(word) for word in args.ranks.split(",")]
     args.abi = args.abi.split(",")

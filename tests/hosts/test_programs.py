@@ -1,0 +1,144 @@
+"""Programs over hosts: what works on one machine works on several, with the same results.
+
+Most of these tests are those of other folders, run once more with an mpiexec that spreads all jobs over hosts
+(programs.py): mpi4py's own suite, the Intel benchmarks, LAMMPS, SPAM, files on a folder that the hosts share,
+windows, sessions. `make test` runs some of each; `make test-long` all of them, over 2 hosts of 2 ranks and
+over 3 of 1.
+"""
+
+import os
+import sys
+
+import harness
+import pytest
+from programs import OverHosts
+
+LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
+PLACES = {"2x2": "node1:2,node2:2", "3x1": "node1,node2,node3"}
+only_long = pytest.mark.skipif(not LONG, reason="make test-long runs it")
+
+
+@pytest.fixture
+def over(make_hosts):
+    """over("2x2") -> OverHosts."""
+
+    def make(shape):
+        return OverHosts(make_hosts(len(PLACES[shape].split(","))), PLACES[shape])
+
+    return make
+
+
+# ---- what MPI says of hosts ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape, spec", [("2x2", "aabb"), ("3x1", "abc")])
+def test_names_and_memory_are_those_of_the_host(over, shape, spec):
+    here = over(shape)
+    done = here.run([here.mpiexec, "-n", len(spec), harness.compile_program("nodes.c"), spec, "hosts"])
+    assert done.returncode == 0 and done.stdout == "nodes: right\n", done.text
+
+
+def test_hosts_may_have_different_numbers_of_processors(over):
+    """The choice of an algorithm takes processors into account: all ranks must take the same ones."""
+    here = over("2x2")
+    # All that is started by ssh there from now on has one processor.
+    one = here.hosts[1].run(
+        [
+            "sh",
+            "-c",
+            "taskset -cp $(taskset -cp 1 | sed 's/.*: //; s/[-,].*//') $(cat $0)",
+            "/proc/1/task/1/children",
+        ]
+    )
+    assert one.returncode == 0, one.text
+    for ranks in (4, 8):
+        done = here.run([here.mpiexec, "-n", ranks, harness.compile_program("collectives.c")])
+        assert done.returncode == 0 and done.stdout == "collectives: right\n", done.text
+
+
+def test_hints_of_files_name_hosts(over):
+    """cb_config_list says which hosts aggregate: all ranks must know all names."""
+    here = over("2x2")
+    program, hints = (
+        harness.compile_program("io_hints.c"),
+        ["cb_config_list=node2:1", "romio_cb_write=enable"],
+    )
+    done = here.run([here.mpiexec, "-n", 4, program, here.folder / "file", *hints])
+    assert done.returncode == 0 and "romio_aggregator_list = 2\n" in done.stdout, done.text
+
+
+# ---- programs of others ----------------------------------------------------------------------------------
+
+
+def conformance(here, ranks, abi, files, seconds):
+    """These files of mpi4py's suite."""
+    run = [sys.executable, harness.ROOT / "tests/conformance/run.py", "--launcher", here.mpiexec]
+    # test_rma takes and gives back a lock some ten thousand times.
+    run += [
+        "--timeout",
+        seconds,
+        "--ranks",
+        ranks,
+        "--abi",
+        abi,
+        "--out",
+        here.folder / "conformance",
+        *files,
+    ]
+    done = here.run(run, timeout=seconds)
+    assert done.returncode == 0 and ", 0 failed" in done.stdout, done.text
+
+
+SUITE = {
+    "mpich": ["test_p2p_buf", "test_cco_buf", "test_comm", "test_session"],
+    "standard": ["test_p2p_obj", "test_cco_nb_buf", "test_file", "test_comm_topo", "test_win"],
+}
+
+
+@pytest.mark.parametrize("abi", SUITE)
+def test_some_of_mpi4pys_suite(over, abi):
+    conformance(over("2x2"), 4, abi, SUITE[abi], 200)
+
+
+@only_long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("abi", SUITE)
+@pytest.mark.parametrize("shape, ranks", [("2x2", 4), ("3x1", 3)])
+def test_all_of_mpi4pys_suite(over, shape, ranks, abi):
+    files = {path.stem for path in (harness.ROOT / "build/mpi4py-4.1.2/test").glob("test_*.py")}
+    # Jobs that meet: tests/hosts/test_dynamic_hosts.py.
+    conformance(over(shape), ranks, abi, sorted(files - {"test_spawn", "test_dynproc"}), 3500)
+
+
+# Each runs in a pytest of its own on the first host: the files, and words that choose among their tests.
+QUICK = {
+    "imb": ("tests/programs/test_imb.py", "-k", "IMB-MPI1-4"),
+    "lammps": ("tests/programs/test_lammps.py", "-k", "4"),
+    "spam": ("tests/spam/test_choices.py", "tests/spam/test_halo.py", "-k", "4"),
+    "files": ("tests/property/test_files.py", "-k", "test_random_views and 4-150"),
+    "file pointers": ("tests/ranks/test_files.py", "-k", "4"),
+    "windows": ("tests/ranks/test_windows.py", "-k", "over_nodes and 4-2 or share_no_memory and private-4-2"),
+    "ranks": (
+        "tests/ranks/test_sessions.py",
+        "tests/ranks/test_requests.py",
+        "tests/ranks/test_corners.py",
+        "-k",
+        "4",
+    ),
+}
+ALL = {
+    "imb": ("tests/programs/test_imb.py",),
+}
+
+
+@pytest.mark.parametrize("what", QUICK)
+def test_some_programs(over, what):
+    over("2x2").pytest(*QUICK[what])
+
+
+@only_long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("what", ALL)
+@pytest.mark.parametrize("shape", PLACES)
+def test_all_programs(over, shape, what):
+    over(shape).pytest(*ALL[what], seconds=3500)
