@@ -1,7 +1,7 @@
 """Runs tests and programs that know one machine so that their jobs are spread over the hosts of a test.
 
     over = OverHosts(hosts, "node1:2,node2:2")
-    over.pytest("tests/ranks/test_corners.py", "-k", "not threads")     # fails the test when one of those does
+    over.pytest("tests/ranks/test_corners.py", "-k", "not threads")     # fails where one of them fails
     done = over.run([over.mpiexec, "-n", 4, program])                   # Done; on the first host
 
 They run on the first host, with an installed tree of their own: build/prefix, but for an mpiexec that adds
