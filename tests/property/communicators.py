@@ -7,6 +7,8 @@ that are under way on all of them at once must each arrive on their own.
 
 import ctypes
 import random as random_module
+import socket
+import zlib
 
 from mpi import MPI as mpi
 from mpi import run_rounds
@@ -22,6 +24,14 @@ COPY = ctypes.CFUNCTYPE(
     ctypes.POINTER(ctypes.c_int),
 )
 DELETE = ctypes.CFUNCTYPE(ctypes.c_int, mpi.handle, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def hosts_of_ranks():
+    """A number of each rank's host."""
+    own = zlib.crc32(socket.gethostname().encode()) & 0x7FFFFFFF
+    numbers = (ctypes.c_int * mpi.size)()
+    mpi.Allgather((ctypes.c_int * 1)(own), 1, mpi.INT, numbers, 1, mpi.INT, mpi.COMM_WORLD)
+    return list(numbers)
 
 
 class Comm:
@@ -80,6 +90,7 @@ class Tree:
         self.noise = random_module.Random(random.random() + mpi.rank)
         self.world = Comm(range(mpi.size))
         self.world.handle = mpi.COMM_WORLD
+        self.hosts = hosts_of_ranks()
         self.live = []
         self.tag = 0  # of this round of messages: a fast sender may be at the next one
         self.keys = Keys()
@@ -173,10 +184,15 @@ class Tree:
         if old.remote is not None:
             return []
         keys = {number: self.random.randint(0, 3) for number in range(mpi.size)}
-        new = Comm(sorted(old.members, key=lambda number: (keys[number], old.members.index(number))))
+        ordered = sorted(old.members, key=lambda number: (keys[number], old.members.index(number)))
+        on_host = {}
+        for number in ordered:
+            on_host.setdefault(self.hosts[number], []).append(number)
+        made = [Comm(members) for _, members in sorted(on_host.items())]
         if old.mine:
-            new.handle = mpi.Comm_split_type(old.handle, mpi.COMM_TYPE_SHARED, keys[mpi.rank], mpi.INFO_NULL)
-        return [new]
+            handle = mpi.Comm_split_type(old.handle, mpi.COMM_TYPE_SHARED, keys[mpi.rank], mpi.INFO_NULL)
+            self.give(next(new for new in made if new.mine), handle)
+        return made
 
     def cart(self, old):
         if old.remote is not None:
