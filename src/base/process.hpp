@@ -63,6 +63,7 @@ struct Process {
 
   int rank = 0;          // in the world
   int size = 1;          // of the world
+  Starter& starter;      // what it was made of
   Directory& directory;  // who is in the job
   Launcher& launcher;    // who started it
   Node& node;            // what the ranks of this machine share

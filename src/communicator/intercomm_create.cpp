@@ -4,7 +4,8 @@
 // First the leaders tell each other the names of their groups' members. Where all belong to one job, a name
 // is all that it takes to send. Otherwise each process says where it is reached, the leaders swap these
 // addresses too, and each process gets to know all on the other side; both groups agree whether that
-// worked.
+// worked. Where some are on different hosts, and not all have a network, these addresses were of no use: all
+// open it, and swap addresses again.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -121,16 +122,31 @@ class Meeting {
     return kSuccess;
   }
 
-  Code meet_foreign(const Introduction& met, std::vector<int>* endpoints) {
+  /// The addresses of the members of both groups. `code`: of the own one.
+  Code swap_addresses(Reach reach, std::vector<PeerAddress>* own, std::vector<PeerAddress>* remote,
+                      Code* code) {
     PeerAddress mine{};
-    Code code = own_address(process_, &mine);
+    *code = own_address(process_, reach, &mine);
+    if (const Code failed = allgather_bytes(local_, &mine, own->data(), sizeof mine)) return failed;
+    if (leads()) {
+      if (const Code failed = swap(own->data(), bytes_of(*own), remote->data(), bytes_of(*remote)))
+        return failed;
+    }
+    return bcast_bytes(local_, remote->data(), bytes_of(*remote), leader_);
+  }
+
+  Code meet_foreign(const Introduction& met, std::vector<int>* endpoints) {
     std::vector<PeerAddress> own(static_cast<std::size_t>(local_.size()));
     std::vector<PeerAddress> remote(static_cast<std::size_t>(met.size));
-    if (const Code failed = allgather_bytes(local_, &mine, own.data(), sizeof mine)) return failed;
-    if (leads()) {
-      if (const Code failed = swap(own.data(), bytes_of(own), remote.data(), bytes_of(remote))) return failed;
+    Code code = kSuccess;
+    const Reach reach = reach_of_family(process_);
+    if (const Code failed = swap_addresses(reach, &own, &remote, &code)) return failed;
+    const auto differs = [&own](const PeerAddress& one) { return one.place != own.front().place; };
+    const bool apart =
+        std::any_of(own.begin(), own.end(), differs) || std::any_of(remote.begin(), remote.end(), differs);
+    if (apart) {
+      if (const Code failed = swap_addresses(Reach::kHosts, &own, &remote, &code)) return failed;
     }
-    if (const Code failed = bcast_bytes(local_, remote.data(), bytes_of(remote), leader_)) return failed;
     endpoints->assign(remote.size(), -1);
     for (std::size_t rank = 0; rank < remote.size() && code == kSuccess; ++rank)
       code = join_endpoint(process_, remote[rank], &(*endpoints)[rank]);

@@ -26,6 +26,7 @@
 #include "base/types.hpp"
 #include "link/peer_address.hpp"
 #include "object/comm.hpp"
+#include "p2p/remote_job.hpp"
 
 namespace tasuki {
 
@@ -50,8 +51,12 @@ struct Dynamic {
   std::vector<PublishedName> published;
 };
 
-/// Opens a port. Raises MPI_ERR_PORT.
-Code make_port(Process& process, Port** port);
+/// A port's name as messages show it: without the address behind it, which is long, and for those alone who
+/// are to connect.
+std::string shown_port(const std::string& name);
+
+/// Opens a port for processes from there. Raises MPI_ERR_PORT.
+Code make_port(Process& process, Reach reach, Port** port);
 void drop_port(Process& process, Port* port);
 
 /// An intercommunicator of this process and `endpoint`, for what the core does with it.

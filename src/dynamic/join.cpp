@@ -58,6 +58,14 @@ class RecordMove {
   int error_ = 0;
 };
 
+/// The other end of a socket of the machine's own is there; that of another one may be anywhere.
+Reach reach_over(int fd) {
+  sockaddr_storage own{};
+  socklen_t bytes = sizeof own;
+  const bool known = getsockname(fd, reinterpret_cast<sockaddr*>(&own), &bytes) == 0;
+  return known && own.ss_family == AF_UNIX ? Reach::kMachine : Reach::kHosts;
+}
+
 }  // namespace
 
 namespace api {
@@ -70,7 +78,7 @@ Code comm_join(Process& process, int fd, Comm** intercomm) {
   if (kind != SOCK_STREAM) return process.fail(kErrArg, "fd = %d, expected a socket of type SOCK_STREAM", fd);
   Record mine{kMagic, make_context(process), {}};
   Record theirs{};
-  if (const Code code = own_address(process, &mine.address)) return code;
+  if (const Code code = own_address(process, reach_over(fd), &mine.address)) return code;
   RecordMove out(fd, &mine, true);
   RecordMove in(fd, &theirs, false);
   process.progress->wait_until([&] {

@@ -149,7 +149,7 @@ class PortWatch {
     timed_out_ = deadline_.is_over();
     if (now >= next_check_ns_) {
       next_check_ns_ = now + kPortCheckNs;
-      closed_ = !process_.link->has_port(owner_, number_);
+      closed_ = process_.link->port_state(owner_, number_) == PortState::kClosed;
     }
     return !timed_out_ && !closed_;
   }
@@ -190,15 +190,21 @@ Code refuse_inter(Process& process, const Comm& comm) {
 
 }  // namespace
 
+std::string shown_port(const std::string& name) {
+  PeerAddress owner;
+  std::uint64_t number = 0;
+  return parse_port_name(name, &owner, &number) ? name.substr(0, name.find('@') + 1) + "..." : name;
+}
+
 Ref<Comm> make_road(Process& process, Context context, int endpoint) {
   Ref<Comm> road = make_listening(process, context);
   road->remote_group = Ref<Group>(make_group(process, {endpoint}));
   return road;
 }
 
-Code make_port(Process& process, Port** port) {
+Code make_port(Process& process, Reach reach, Port** port) {
   PeerAddress own;
-  if (const Code code = own_address(process, &own)) return code;
+  if (const Code code = own_address(process, reach, &own)) return code;
   const std::uint64_t number = random_port_number();
   if (!process.link->open_port(number))
     return process.fail(kErrPort, "this process has %zu open ports, which is as many as there can be",
@@ -216,8 +222,9 @@ void drop_port(Process& process, Port* port) {
 Code accept_one(Process& process, Port& port, bool spawning, double timeout_seconds, Ref<Comm>* road) {
   const Ref<Comm> listening = port.listening;  // another thread may close the port
   const Deadline deadline(*process.progress, timeout_seconds);
-  const OutsideWait words(process, spawning ? "what it has spawned, which has not called MPI_Init"
-                                            : "port " + port.name + ", to which no process has connected");
+  const OutsideWait words(process,
+                          spawning ? "what it has spawned, which has not called MPI_Init"
+                                   : "port " + shown_port(port.name) + ", to which no process has connected");
   for (;;) {
     Hello hello{};
     int endpoint = -1;
@@ -227,7 +234,7 @@ Code accept_one(Process& process, Port& port, bool spawning, double timeout_seco
       if (!ear.wait(goes_on)) {
         if (!spawning) {
           return process.fail(kErrPort, "port_name = \"%s\": no process connected within %g s",
-                              port.name.c_str(), timeout_seconds);
+                              shown_port(port.name).c_str(), timeout_seconds);
         }
         return process.fail(kErrSpawn,
                             "mpiexec has ended before all that it started had called MPI_Init; it says why");
@@ -257,18 +264,21 @@ Code connect_one(Process& process, const std::string& name, double timeout_secon
   if (!parse_port_name(name, &owner, &number))
     return process.fail(kErrPort, "port_name = \"%s\", expected a name that MPI_Open_port gave",
                         name.c_str());
-  if (!process.link->has_port(owner, number)) {
-    return process.fail(kErrPort, "port_name = \"%s\" is not open: it was closed, or its process has ended",
-                        name.c_str());
-  }
+  const std::string shown = shown_port(name);
+  const bool elsewhere = is_elsewhere(process, owner);
   int endpoint = -1;
-  if (const Code code = join_endpoint(process, owner, &endpoint)) return code;
+  if (elsewhere || process.link->port_state(owner, number) != PortState::kClosed) {
+    if (const Code code = join_endpoint(process, owner, &endpoint)) return code;
+  } else {
+    return process.fail(kErrPort, "port_name = \"%s\" is not open: it was closed, or its process has ended",
+                        shown.c_str());
+  }
   if (endpoint == process.rank)
     return process.fail(kErrPort, "port_name = \"%s\" is this process's own, expected another's",
-                        name.c_str());
+                        shown.c_str());
   Hello hello{make_context(process), make_context(process), {.name = process_name(process, process.rank)}};
   if (endpoint >= process.size) {
-    if (const Code code = own_address(process, &hello.from)) return code;
+    if (const Code code = own_address(process, Reach::kMachine, &hello.from)) return code;
   }
   const Handshake handshake(process, hello, endpoint);
   const Ref<Comm> door = make_road(process, number << kPlaneBits, endpoint);
@@ -277,18 +287,25 @@ Code connect_one(Process& process, const std::string& name, double timeout_secon
     return code;
   Word answer{};
   PortWatch watch(process, owner, number, timeout_seconds);
-  const OutsideWait words(process, "port " + name + ", where no process has accepted");
+  const OutsideWait words(process, "port " + shown + ", where no process has accepted");
   Listening ear(*handshake.listening, &answer, sizeof answer);
   if (ear.wait([&watch] { return watch.goes_on(); })) {
     *road = make_road(process, hello.road, endpoint);
     return handshake.say(Word::kGo);
   }
-  handshake.say(Word::kWithdraw);
+  const bool ended = process.link->has_ended(endpoint);
+  if (!ended) handshake.say(Word::kWithdraw);
+  if (ended && elsewhere) {
+    return process.fail(kErrPort,
+                        "port_name = \"%s\" is of a process on another host that has ended, or that "
+                        "cannot be reached: %s",
+                        shown.c_str(), process.link->trouble(endpoint).c_str());
+  }
   if (watch.timed_out()) {
-    return process.fail(kErrPort, "port_name = \"%s\": no process accepted within %g s", name.c_str(),
+    return process.fail(kErrPort, "port_name = \"%s\": no process accepted within %g s", shown.c_str(),
                         timeout_seconds);
   }
-  return process.fail(kErrPort, "port_name = \"%s\" was closed before a process accepted", name.c_str());
+  return process.fail(kErrPort, "port_name = \"%s\" was closed before a process accepted", shown.c_str());
 }
 
 Code share_outcome(Comm& comm, int root, Code mine) {
@@ -318,7 +335,7 @@ namespace api {
 
 Code open_port(Process& process, Info*, std::string* port_name) {
   Port* port = nullptr;
-  if (const Code code = make_port(process, &port)) return code;
+  if (const Code code = make_port(process, Reach::kHosts, &port)) return code;
   *port_name = port->name;
   return kSuccess;
 }
@@ -327,7 +344,7 @@ Code close_port(Process& process, const char* port_name) {
   Port* port = find_port(process, port_name);
   if (port == nullptr)
     return process.fail(kErrPort, "port_name = \"%s\", expected a port that this process has open",
-                        port_name);
+                        port_name != nullptr ? shown_port(port_name).c_str() : "NULL");
   drop_port(process, port);
   return kSuccess;
 }

@@ -170,7 +170,7 @@ Code start_programs(Process& process, const Programs& programs, Counts* counts, 
   codes->assign(static_cast<std::size_t>(counts->asked), kErrSpawn);
   if (code != kSuccess) return code;
   Port* port = nullptr;
-  if ((code = make_port(process, &port)) != kSuccess) return code;
+  if ((code = make_port(process, reach_of_family(process), &port)) != kSuccess) return code;
   request.parent_port = port->name;
   std::string error;
   if (process.launcher.spawn(request, &error)) {

@@ -122,6 +122,7 @@ Code meet(Process& process) {
 Process::Process(Starter& starter, Config configuration)
     : rank(starter.directory().rank()),
       size(starter.directory().size()),
+      starter(starter),
       directory(starter.directory()),
       launcher(starter.launcher()),
       node(starter.node()),
@@ -163,6 +164,7 @@ Process::Process(Starter& starter, Config configuration)
 Process::Process(Starter& starter)
     : rank(starter.directory().rank()),
       size(starter.directory().size()),
+      starter(starter),
       directory(starter.directory()),
       launcher(starter.launcher()),
       node(starter.node()),

@@ -55,6 +55,9 @@ class Directory {
   /// MPI_UNIVERSE_SIZE: ranks that could run here; at least size().
   virtual int universe_size() const { return size(); }
 
+  /// Whether what this job spawns, or is spawned by, may be on other hosts.
+  virtual bool spans_hosts() const { return false; }
+
   /// A random number that no other job has (0 where there is one job only): it keeps jobs that meet apart.
   virtual std::uint64_t job_id() const { return 0; }
 

@@ -1,12 +1,13 @@
 // Opening the network, and its cards and secret in the Directory.
 #include "job/network.hpp"
 
+#include <unistd.h>
+
+#include <functional>
 #include <string>
 #include <utility>
 
 #if TASUKI_FABRIC
-#include <unistd.h>
-
 #include <cinttypes>
 #include <cstdio>
 
@@ -55,7 +56,13 @@ OfiLink::Wiring wiring_of(Directory& directory, Launcher& launcher, const Config
   wiring.try_network = config.net_probe != 0;
   wiring.wait_by = static_cast<ofi::WaitBy>(config.net_wait);
   wiring.host = host_name();
+  wiring.place = place_of(directory, config);
   return wiring;
+}
+
+void explain(const OfiLink& link, int rank, const Config& config) {
+  if (config.explain == kExplainAll || (config.explain != kExplainNothing && rank == 0))
+    std::fprintf(stderr, "tasuki: rank %d: %s\n", rank, link.description().c_str());
 }
 
 }  // namespace
@@ -70,14 +77,13 @@ std::unique_ptr<Link> make_network_link(std::unique_ptr<Link> behind, Doorbells&
   auto fabric = OfiLink::open(config.net_library,
                               {config.net_provider, config.net_interface, address, one_machine}, &error);
   if (fabric != nullptr) {
-    link = OfiLink::make(std::move(behind), doorbells, std::move(nodes), std::move(fabric),
+    link = OfiLink::make(&behind, doorbells, std::move(nodes), std::move(fabric),
                          wiring_of(directory, launcher, config), clock, &error);
   }
   if (link == nullptr || !directory.put(kCardKey, link->card(), &error) ||
       (rank == 0 && !directory.put(kSecretKey, secret_text({{random_number(), random_number()}}), &error)))
     launcher.abort(1, "MPI_Init: rank " + std::to_string(rank) + ": " + error);
-  if (config.explain == kExplainAll || (config.explain != kExplainNothing && rank == 0))
-    std::fprintf(stderr, "tasuki: rank %d: %s\n", rank, link->description().c_str());
+  explain(*link, rank, config);
   return link;
 }
 
@@ -91,6 +97,27 @@ bool get_network_end(const Directory& directory, int rank, NetworkEnd* end) {
 
 bool get_network_secret(const Directory& directory, std::string* text) {
   return directory.get(0, kSecretKey, text);
+}
+
+bool add_network_link(std::unique_ptr<Link>* link, Doorbells& doorbells, bool one_machine,
+                      const std::string& address, Directory& directory, Launcher& launcher,
+                      const Config& config, const Clock& clock, std::string* error) {
+  auto fabric = OfiLink::open(config.net_library,
+                              {config.net_provider, config.net_interface, address, one_machine}, error);
+  if (fabric == nullptr) return false;
+  OfiLink::Wiring wiring = wiring_of(directory, launcher, config);
+  wiring.card = [](int, std::string*) { return false; };  // the link behind reaches all ranks of the job
+  wiring.secret = [secret = ofi::Secret{{random_number(), random_number()}}](ofi::Secret* own) {
+    *own = secret;
+    return true;
+  };
+  const std::vector<int> one_node(static_cast<std::size_t>(directory.size()), 0);
+  auto made = OfiLink::make(link, doorbells, one_node, std::move(fabric), std::move(wiring), clock, error);
+  if (made == nullptr) return false;
+  explain(*made, directory.rank(), config);
+  *link = std::move(made);
+  (*link)->ring();  // a thread that sleeps waits for the network, too
+  return true;
 }
 
 bool has_network() {
@@ -116,10 +143,26 @@ bool get_network_secret(const Directory&, std::string*) {
   return false;
 }
 
+bool add_network_link(std::unique_ptr<Link>*, Doorbells&, bool, const std::string&, Directory&, Launcher&,
+                      const Config&, const Clock&, std::string* error) {
+  *error = "this Tasuki was built without libfabric's headers (libfabric-dev)";
+  return false;
+}
+
 bool has_network() {
   return false;
 }
 
 #endif
+
+std::uint64_t place_of(const Directory& directory, const Config& config) {
+  char space[64] = "";  // "pid:[4026531836]": whose processes this one sees
+  const ssize_t length = readlink("/proc/self/ns/pid", space, sizeof space - 1);
+  const std::string name(space, length > 0 ? static_cast<std::size_t>(length) : 0);
+  const std::uint64_t machine = directory.machine() ^ std::hash<std::string>{}(name);
+  if (config.network != kNetworkFabric) return machine;
+  const auto node = static_cast<std::uint64_t>(directory.node(directory.rank())) + 1;
+  return (machine ^ directory.job_id()) + node * 0x9e3779b97f4a7c15u;
+}
 
 }  // namespace tasuki

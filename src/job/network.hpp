@@ -6,6 +6,7 @@
 // Thread safety: none; called once by a starter.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,6 +40,16 @@ bool get_network_end(const Directory& directory, int rank, NetworkEnd* end);
 
 /// Returns false when there is no secret of the job yet.
 bool get_network_secret(const Directory& directory, std::string* text);
+
+/// The same late, for a job whose ranks are on one host: puts a link before `*link` that reaches processes of
+/// other jobs. Returns false, with one line in `error`, where there is no network; then nothing has happened.
+bool add_network_link(std::unique_ptr<Link>* link, Doorbells& doorbells, bool one_machine,
+                      const std::string& address, Directory& directory, Launcher& launcher,
+                      const Config& config, const Clock& clock, std::string* error);
+
+/// A number that processes have in common which can share memory: they are on one machine, and see each
+/// other's processes. With a network between virtual nodes jobs are apart, too.
+std::uint64_t place_of(const Directory& directory, const Config& config);
 
 /// Whether this build can: what `mpiexec --info` says of it.
 bool has_network();

@@ -35,6 +35,13 @@ class Starter {
   /// before anything else of the node but its call board is used.
   virtual std::unique_ptr<Link> make_link(const Config& config) = 0;
 
+  /// Puts a link before `link`, which it takes, that reaches processes of other jobs on other hosts. Returns
+  /// false, with one line in `error`, where there is no network; then nothing has happened.
+  virtual bool add_network(const Config& /*config*/, std::unique_ptr<Link>* /*link*/, std::string* error) {
+    *error = "ranks that were started this way have no network to other jobs";
+    return false;
+  }
+
   /// The clock of this rank's waits, and of its links.
   virtual const Clock& clock() const { return real_clock(); }
   /// How this rank waits for what `link` brings; null: in the usual way. Called once.

@@ -97,6 +97,13 @@ enum class Presence : std::uint8_t {
   kDied,
 };
 
+/// What is known of a port of another process.
+enum class PortState : std::uint8_t {
+  kClosed,  // or there is no such process any more
+  kOpen,
+  kUnknown,  // it has been asked, and has not answered yet
+};
+
 /// What take_if() found.
 enum class Found : std::uint8_t {
   kNothing,  // no packet
@@ -243,11 +250,24 @@ class Link {
   /// Endpoints that have not ended, this one too.
   virtual int endpoints_alive() const { return endpoints(); }
 
+  /// Why nothing more can be sent to a process of another job; empty: there is no more to be told.
+  virtual std::string trouble(int /*endpoint*/) const { return {}; }
+
   /// Ports (MPI 11.9): numbers, not 0, that others look for before they send anything. open_port() returns
-  /// false when there are too many; has_port() also when there is no such process any more.
+  /// false when there are too many. A process on another host is asked once it has been joined.
   virtual bool open_port(std::uint64_t) { return false; }
   virtual void close_port(std::uint64_t) {}
-  virtual bool has_port(const PeerAddress&, std::uint64_t) { return false; }
+  virtual PortState port_state(const PeerAddress&, std::uint64_t) { return PortState::kClosed; }
+
+  // --- for a link that is put before this one ---
+
+  /// Whether processes on other hosts can be reached.
+  virtual bool has_network() const { return false; }
+  /// The number of the process at `address`, a new one where it was not known, which this link does not
+  /// reach.
+  virtual int add_endpoint(const PeerAddress& /*address*/) { return -1; }
+  /// Threads between arm() and disarm().
+  virtual int armed() const { return 0; }
 };
 
 }  // namespace tasuki

@@ -56,9 +56,12 @@ class OuterLink : public Link {
   int endpoints_alive() const override { return behind_->endpoints_alive(); }
   bool open_port(std::uint64_t port) override { return behind_->open_port(port); }
   void close_port(std::uint64_t port) override { behind_->close_port(port); }
-  bool has_port(const PeerAddress& owner, std::uint64_t port) override {
-    return behind_->has_port(owner, port);
+  PortState port_state(const PeerAddress& owner, std::uint64_t port) override {
+    return behind_->port_state(owner, port);
   }
+  std::string trouble(int endpoint) const override { return behind_->trouble(endpoint); }
+  int add_endpoint(const PeerAddress& address) override { return behind_->add_endpoint(address); }
+  int armed() const override { return behind_->armed(); }
 
  protected:
   /// `nodes[rank]` is the node of each rank of the job.
@@ -66,17 +69,21 @@ class OuterLink : public Link {
       : behind_(std::move(behind)),
         rank_(behind_->self()),
         nodes_(std::move(nodes)),
-        node_(nodes_[static_cast<std::size_t>(rank_)]) {}
+        node_(nodes_[static_cast<std::size_t>(rank_)]) {
+    for (const int node : nodes_) far_.push_back(node != node_ ? 1 : 0);
+  }
 
-  /// Whether `endpoint` is a rank of another node of this job.
+  /// Whether this link reaches `endpoint`, and not the one behind it.
   bool is_far(int endpoint) const {
-    return endpoint < static_cast<int>(nodes_.size()) && nodes_[static_cast<std::size_t>(endpoint)] != node_;
+    return endpoint < static_cast<int>(far_.size()) && far_[static_cast<std::size_t>(endpoint)] != 0;
   }
 
   const std::unique_ptr<Link> behind_;
   const int rank_;
   const std::vector<int> nodes_;  // by rank
   const int node_;                // of this rank
+  std::vector<std::uint8_t>
+      far_;  // by endpoint: 1: of another node, or, where a link knows such, of another host
 };
 
 }  // namespace tasuki

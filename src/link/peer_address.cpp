@@ -1,50 +1,61 @@
-// Addresses as text: job, rank, bytes.
+// Addresses as text: job, rank, place, and the bytes in the digits of base64 for names of files (RFC 4648).
 #include "link/peer_address.hpp"
 
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 
 namespace tasuki {
 namespace {
 
-/// The value of a hexadecimal digit, or -1.
-int digit_value(char digit) {
-  if (digit >= '0' && digit <= '9') return digit - '0';
-  return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+constexpr unsigned kBitsPerDigit = 6;
+constexpr std::size_t digits_of(std::size_t bytes) {
+  return (bytes * 8 + kBitsPerDigit - 1) / kBitsPerDigit;
 }
+static_assert(16 + 1 + 11 + 1 + 16 + 1 + digits_of(PeerAddress::kBytesMax) <= kAddressTextMax + 1);
 
 }  // namespace
 
 std::string to_text(const PeerAddress& address) {
-  char head[48];
-  std::snprintf(head, sizeof head, "%" PRIx64 ".%" PRId32 ".", address.name.job, address.name.rank);
+  char head[64];
+  std::snprintf(head, sizeof head, "%" PRIx64 ".%" PRId32 ".%" PRIx64 ".", address.name.job,
+                address.name.rank, address.place);
   std::string text = head;
+  unsigned held = 0;
+  unsigned bits = 0;
   for (std::size_t i = 0; i < std::min<std::size_t>(address.length, PeerAddress::kBytesMax); ++i) {
-    const auto byte = static_cast<unsigned>(address.bytes[i]);
-    text += "0123456789abcdef"[byte >> 4];
-    text += "0123456789abcdef"[byte & 15];
+    held = (held << 8 | static_cast<unsigned>(address.bytes[i])) & 0xffff;
+    for (bits += 8; bits >= kBitsPerDigit; bits -= kBitsPerDigit)
+      text += kDigits[held >> (bits - kBitsPerDigit) & 63];
   }
+  if (bits != 0) text += kDigits[held << (kBitsPerDigit - bits) & 63];
   return text;
 }
 
 bool from_text(const std::string& text, PeerAddress* address) {
   *address = {};
   int length = 0;
-  if (std::sscanf(text.c_str(), "%" SCNx64 ".%" SCNd32 ".%n", &address->name.job, &address->name.rank,
-                  &length) != 2 ||
+  if (std::sscanf(text.c_str(), "%" SCNx64 ".%" SCNd32 ".%" SCNx64 ".%n", &address->name.job,
+                  &address->name.rank, &address->place, &length) != 3 ||
       length == 0) {
     return false;
   }
   const std::size_t digits = text.size() - static_cast<std::size_t>(length);
-  if (digits % 2 != 0 || digits / 2 > PeerAddress::kBytesMax) return false;
-  for (std::size_t i = 0; i < digits / 2; ++i) {
-    const int high = digit_value(text[static_cast<std::size_t>(length) + 2 * i]);
-    const int low = digit_value(text[static_cast<std::size_t>(length) + 2 * i + 1]);
-    if (high < 0 || low < 0) return false;
-    address->bytes[i] = static_cast<std::byte>(high * 16 + low);
+  const std::size_t bytes = digits * kBitsPerDigit / 8;
+  if (bytes > PeerAddress::kBytesMax || digits_of(bytes) != digits) return false;
+  unsigned held = 0;
+  unsigned bits = 0;
+  for (const char digit : text.substr(static_cast<std::size_t>(length))) {
+    const char* const found = digit != '\0' ? std::strchr(kDigits, digit) : nullptr;
+    if (found == nullptr) return false;
+    held = (held << kBitsPerDigit | static_cast<unsigned>(found - kDigits)) & 0xffff;
+    bits += kBitsPerDigit;
+    if (bits < 8) continue;
+    bits -= 8;
+    address->bytes[address->length++] = static_cast<std::byte>(held >> bits & 0xff);
   }
-  address->length = static_cast<std::uint32_t>(digits / 2);
   return to_text(*address) == text;
 }
 

@@ -2,7 +2,7 @@
 //
 // Endpoint numbers mean something only inside one process. What travels between processes of different jobs
 // is a ProcessName, which is the same everywhere, or a PeerAddress, by which a process that was never heard
-// of can be sent to. What an address says only links know.
+// of can be sent to. What its bytes say only links know.
 #pragma once
 
 #include <array>
@@ -23,17 +23,21 @@ struct ProcessName {
   auto operator<=>(const ProcessName&) const = default;
 };
 
-/// A process, and `length` bytes by which its link is reached; 0: it could not be had. It travels as it is.
+/// A process, where it is, and `length` bytes by which its link is reached; 0: it could not be had. It
+/// travels as it is.
 struct PeerAddress {
-  static constexpr std::size_t kBytesMax = 108;
+  static constexpr std::size_t kBytesMax = 136;
 
   ProcessName name;
+  std::uint64_t place = 0;  // the same for processes that can share memory
   std::uint32_t length = 0;
   std::array<std::byte, kBytesMax> bytes{};
 };
-static_assert(std::is_trivially_copyable_v<PeerAddress> && sizeof(PeerAddress) == 128);
+static_assert(std::is_trivially_copyable_v<PeerAddress> && sizeof(PeerAddress) == 168);
 
-/// The address as a word of hexadecimal digits and dots, as it stands in the name of a port.
+/// The address as a word of letters, digits, '-', '_' and dots, as it stands in the name of a port, of at
+/// most kAddressTextMax characters: a port's name has 255 in programs that were built for MPICH.
+inline constexpr std::size_t kAddressTextMax = 227;
 std::string to_text(const PeerAddress& address);
 /// Returns false for what to_text() never made.
 bool from_text(const std::string& text, PeerAddress* address);

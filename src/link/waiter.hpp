@@ -11,6 +11,8 @@
 
 namespace tasuki {
 
+class Link;
+
 class Waiter {
  public:
   virtual ~Waiter() = default;
@@ -27,6 +29,9 @@ class Waiter {
 
   /// Wakes this rank's own sleepers, from another of its threads.
   virtual void ring() = 0;
+
+  /// From now on the rank waits for what comes by `link`, which stands before the one of until now.
+  virtual void use(Link& /*link*/) {}
 };
 
 }  // namespace tasuki

@@ -117,7 +117,7 @@ bool MessageChecks::push_seal(SendRequest& send) {
   const ShortHeader head{lead_word(PacketKind::kSignature), 0, seal.hash};
   SealBody body{seal.elements, seal.only, seal.packed, seal.ready, {}};
   std::memcpy(body.call, seal.call, sizeof body.call);
-  note.sealed = p2p_.link.put(send.endpoint, head_words(head), &body, sizeof body);
+  note.sealed = p2p_.link->put(send.endpoint, head_words(head), &body, sizeof body);
   return note.sealed;
 }
 

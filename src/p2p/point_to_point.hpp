@@ -153,7 +153,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
   /// Checks that a message which waits for its receive names a rank that exists. (Not where jobs have met: no
   /// rank knows all of their ranks.)
   void check_source(const Packet& packet, int source) {
-    if (source >= link.endpoints() && link.endpoints() == process.size) [[unlikely]]
+    if (source >= link->endpoints() && link->endpoints() == process.size) [[unlikely]]
       damaged(packet, "a message from a rank that there is not");
   }
   /// Whether it is this rank's turn: a message has come from this peer since this was asked last, and the
@@ -174,12 +174,13 @@ struct PointToPoint final : PacketSink, ProgressHook {
   void read_settings();
 
   Process& process;
-  Link& link;
+  Link* link;  // the process'; another stands before it once there is a network
   ProtocolTable table;
   DistanceTables thresholds;  // of the processor, or of the user's tuning table
   Distances distances;
   Count bulk_bytes_max;
-  std::vector<Peer> peers;  // by endpoint
+  std::string network_trouble;  // why there is no network to other jobs on other hosts; empty: not known
+  std::vector<Peer> peers;      // by endpoint
   Matching matching;
   std::vector<int> busy;  // endpoints
   std::uint64_t sends_open = 0;

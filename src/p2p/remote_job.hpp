@@ -2,6 +2,8 @@
 // which travel, to endpoints, which are this process's own numbers.
 #pragma once
 
+#include <cstdint>
+
 #include "base/process.hpp"
 #include "base/types.hpp"
 #include "link/peer_address.hpp"
@@ -11,8 +13,18 @@ namespace tasuki {
 /// What an endpoint is called everywhere.
 ProcessName process_name(Process& process, int endpoint);
 
+/// From where a process is to be reached.
+enum class Reach : std::uint8_t {
+  kMachine,  // by those that share memory with it; by others too where it has a network already
+  kHosts,    // by all, where there is a network
+};
+
 /// Where this process is reached from other jobs. Makes it reachable. Raises MPI_ERR_OTHER.
-Code own_address(Process& process, PeerAddress* address);
+Code own_address(Process& process, Reach reach, PeerAddress* address);
+/// The reach of what this job spawns, and of those that have spawned it.
+Reach reach_of_family(const Process& process);
+/// Whether the address is of a process that shares no memory with this one.
+bool is_elsewhere(const Process& process, const PeerAddress& address);
 
 /// The endpoint of the process at `address`; from now on this one can send to it. Raises MPI_ERR_OTHER.
 Code join_endpoint(Process& process, const PeerAddress& address, int* endpoint);

@@ -57,6 +57,7 @@ struct alignas(64) JobHeader {
   std::int32_t universe_size;          // MPI_UNIVERSE_SIZE, if larger than the job
   std::int32_t nodes;                  // virtual nodes, or hosts, at least 1
   std::int32_t hosts;                  // that the ranks are on; above 1: a node is a host
+  std::int32_t family_hosts;           // that mpiexec may start ranks on
   std::int32_t spawn_number;           // 0: the command line's ranks; else those of that MPI_Comm_spawn
   std::uint64_t ranks_offset;          // of RankBlock[size]
   std::uint64_t region_offset;         // of the link's region, which ends the segment

@@ -50,6 +50,7 @@ class JobDirectory final : public Directory {
   std::uint64_t machine() const override { return machine_; }
   std::uint64_t job_id() const override { return job_.header->job_id; }
   std::string parent_port() const override { return bounded(job_.header->parent_port); }
+  bool spans_hosts() const override { return job_.header->family_hosts > 1; }
   int application_number() const override { return job_.blocks[job_.rank].application; }
   int universe_size() const override { return std::max(job_.size, job_.header->universe_size); }
 
@@ -162,6 +163,12 @@ class JobStarter final : public Starter {
     }
     return std::make_unique<LoopLink>(std::move(link), node_.doorbells(), region_.base + loops_at,
                                       std::move(node_of_rank), NetworkModel::of(config), clock());
+  }
+
+  bool add_network(const Config& config, std::unique_ptr<Link>* link, std::string* error) override {
+    const bool one_machine = job_.header->family_hosts <= 1 && config.network == kNetworkFabric;
+    return add_network_link(link, node_.doorbells(), one_machine, bounded(job_.header->address), directory_,
+                            launcher_, config, clock(), error);
   }
 
  private:

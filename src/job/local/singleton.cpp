@@ -12,6 +12,7 @@
 #include "base/system/memory_file.hpp"
 #include "base/system/random_number.hpp"
 #include "job/local/local.hpp"
+#include "job/network.hpp"
 #include "job/value_table.hpp"
 #include "link/shm/shm_link.hpp"
 #include "node/processors.hpp"
@@ -98,6 +99,11 @@ class Singleton final : public Starter {
     node_.share(std::make_unique<Doorbells>(region_, 1, 0, true), region_.base + part);
     return std::make_unique<ShmLink>(region_.base + rings, node_.doorbells(),
                                      ShmLink::Job{directory_.job_id(), {0}, 0, 1}, config);
+  }
+
+  bool add_network(const Config& config, std::unique_ptr<Link>* link, std::string* error) override {
+    return add_network_link(link, node_.doorbells(), config.network == kNetworkFabric, "", directory_,
+                            launcher_, config, clock(), error);
   }
 
  private:

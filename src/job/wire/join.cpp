@@ -278,6 +278,11 @@ class WireStarter final : public Starter {
     return directory_.nodes() == 1 ? std::move(link) : link_over_network(std::move(link), config);
   }
 
+  bool add_network(const Config& config, std::unique_ptr<Link>* link, std::string* error) override {
+    return add_network_link(link, node_->doorbells(), config.network == kNetworkFabric, "", directory_,
+                            launcher_, config, clock(), error);
+  }
+
   std::unique_ptr<Waiter> make_waiter(Link& link) override {
     return std::make_unique<WatchingWaiter>(link, peers_, [this](int rank) { end_after(rank); });
   }

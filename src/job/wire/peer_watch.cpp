@@ -54,7 +54,7 @@ void WatchingWaiter::offer_processor() {
 }
 
 bool WatchingWaiter::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
-  const bool woken = link_.sleep(ticket, timeout_ns);
+  const bool woken = link_->sleep(ticket, timeout_ns);
   const std::int64_t now_ns = clock_ns();
   std::int64_t looked_ns = looked_ns_.load(std::memory_order_relaxed);
   if (now_ns - looked_ns >= kLookNs &&

@@ -47,15 +47,16 @@ class WatchingWaiter final : public Waiter {
  public:
   /// `end(rank)` is called when that one has been found to have ended.
   WatchingWaiter(Link& link, PeerWatch& peers, std::function<void(int)> end)
-      : link_(link), peers_(peers), end_(std::move(end)) {}
+      : link_(&link), peers_(peers), end_(std::move(end)) {}
   void offer_processor() override;
-  std::uint32_t arm() override { return link_.arm(); }
+  std::uint32_t arm() override { return link_->arm(); }
   bool sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;
-  void disarm() override { link_.disarm(); }
-  void ring() override { link_.ring(); }
+  void disarm() override { link_->disarm(); }
+  void ring() override { link_->ring(); }
+  void use(Link& link) override { link_ = &link; }
 
  private:
-  Link& link_;
+  Link* link_;
   PeerWatch& peers_;
   std::function<void(int)> end_;
   std::atomic<std::int64_t> looked_ns_{0};

@@ -3,10 +3,12 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -106,6 +108,7 @@ std::string internet_address(const std::string& name) {
 
 void Probe::begin(const std::string& own, const std::string& other) {
   end();
+  kept_ = false;
   state_ = State::kFailed;
   if (!is_internet_address(other)) {
     reason_ = "it has no address that could be tried";
@@ -131,7 +134,31 @@ void Probe::begin(const std::string& own, const std::string& other) {
   }
 }
 
+void Probe::begin_kept(const std::string& own, const std::string& other, int seconds) {
+  begin(own, other);
+  kept_ = true;
+  if (socket_ < 0) state_ = State::kNone;
+  if (state_ != State::kOpen) return;
+  constexpr int kOn = 1;
+  constexpr int kQuestions = 3;
+  const int pause = std::max(1, seconds / (kQuestions + 1));
+  setsockopt(socket_, SOL_SOCKET, SO_KEEPALIVE, &kOn, sizeof kOn);
+  setsockopt(socket_, IPPROTO_TCP, TCP_KEEPIDLE, &pause, sizeof pause);
+  setsockopt(socket_, IPPROTO_TCP, TCP_KEEPINTVL, &pause, sizeof pause);
+  setsockopt(socket_, IPPROTO_TCP, TCP_KEEPCNT, &kQuestions, sizeof kQuestions);
+}
+
+/// Nothing is ever sent on a kept connection: what can be read is its end.
+bool Probe::is_broken() {
+  char byte = 0;
+  const ssize_t count = recv(socket_, &byte, 1, MSG_DONTWAIT);
+  if (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))) return false;
+  reason_ = count == 0 ? "its end of a connection was closed" : std::strerror(errno);
+  return true;
+}
+
 Probe::State Probe::look() {
+  if (kept_ && state_ == State::kConnected && is_broken()) state_ = State::kFailed;
   if (state_ != State::kOpen) return state_;
   pollfd one{socket_, POLLOUT, 0};
   if (poll(&one, 1, 0) != 1) return state_;

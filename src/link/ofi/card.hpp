@@ -45,6 +45,10 @@ class Probe {
 
   /// Begins; `own` and `other` are names of endpoints. kFailed at once where that is no such address.
   void begin(const std::string& own, const std::string& other);
+  /// The same, for a connection that is kept: it breaks when the process at the other end dies, whether it
+  /// has taken it or not, and when its host has not answered for so long. kNone where this process cannot
+  /// have one more.
+  void begin_kept(const std::string& own, const std::string& other, int seconds);
   State look();
   void end();
   /// After kFailed. `refused`: the other system is there, and nobody listens: the process has ended.
@@ -52,7 +56,10 @@ class Probe {
   bool refused() const { return refused_; }
 
  private:
+  bool is_broken();
+
   int socket_ = -1;
+  bool kept_ = false;
   State state_ = State::kNone;
   std::string reason_;
   bool refused_ = false;

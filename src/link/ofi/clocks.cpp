@@ -30,6 +30,7 @@ void OfiLink::look_at_clocks(std::int64_t now_ns) {
 
 void OfiLink::look_at_clock(int peer, std::int64_t now_ns) {
   Peer& to = at(peer);
+  if (!may_send_to(to)) return;
   if (to.card == nullptr) to.moved_ns = now_ns;  // it has not come yet: the launcher knows why
   const std::int64_t stands_ns = now_ns - to.moved_ns;
   if (to.broken && !leaving_ && stands_ns > kBrokenNs) {
@@ -71,7 +72,7 @@ void OfiLink::try_address(int peer, std::int64_t now_ns) {
     const bool refused = to.probe->refused();
     to.probe.reset();
     if (leaving_) to.gone = true;
-    if (refused && !leaving_) {
+    if ((refused || to.other != nullptr) && !leaving_) {
       to.moved_ns = now_ns;  // fail() may return in tests
       return fail(peer, to.trouble);
     }
@@ -90,10 +91,13 @@ void OfiLink::try_address(int peer, std::int64_t now_ns) {
 
 void OfiLink::fail(int peer, const std::string& what) {
   const Peer& to = at(peer);
-  wiring_.fail(ofi::text_of(rank_, card_) + " cannot reach " + ofi::text_of(peer, *to.card) + " by " +
-               card_.provider + ": " + what +
-               "; look whether that process lives, whether a firewall stands between the two, and whether "
-               "TASUKI_NET_INTERFACE has to name another interface");
+  const std::string sentence =
+      ofi::text_of(rank_, card_) + " cannot reach " + ofi::text_of(name(peer).rank, *to.card) +
+      (to.other != nullptr ? " of another job by " : " by ") + card_.provider + ": " + what +
+      "; look whether that process lives, whether a firewall stands between the two, and whether "
+      "TASUKI_NET_INTERFACE has to name another interface";
+  if (to.other != nullptr) return end_other(peer, true, sentence);
+  wiring_.fail(sentence);
 }
 
 // ----- leaving ---------------------------------------------------------------------------------------------
@@ -138,11 +142,13 @@ void OfiLink::leave() {
   // What was said in answer leaves too.
   poll_until(
       [&] {
-        return std::all_of(unfinished_.begin(), unfinished_.end(),
-                           [&](int peer) { return at(peer).unfinished_bytes == 0; });
+        return std::all_of(unfinished_.begin(), unfinished_.end(), [&](int peer) {
+          return at(peer).unfinished_bytes == 0 || !may_send_to(at(peer));
+        });
       },
       kByeNs);
   for (const int peer : told) forget(peer);
+  leave_others();
   leaving_ = false;
 }
 

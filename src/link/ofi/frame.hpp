@@ -1,20 +1,25 @@
-// Frame: what stands before a packet on the network: whose it is, and that it belongs to this job.
+// Frame: what stands before a packet on the network: whose it is, and that it belongs to this job, or comes
+// from a process of another job that this one knows.
 //
 // A packet lies in a buffer so that its bulk is aligned to 64 bytes and its head to 8, at the sender and at
 // the receiver alike:
 //
 //     offset 40: Frame (32 bytes) | 72: head (56 bytes) | 128: bulk          a packet
 //     offset 40: Frame (32 bytes) | 72: HeadWords (16) | 88: data            a small packet
-//     offset 40: Frame (32 bytes)                                            a word between links
+//     offset 40: Frame (32 bytes) | 72: what it says, or nothing             a word between links
 //
-// Each packet has the secret of its job: 128 random bits that only its ranks know. Data travels as it is, for
-// all to read who see it.
+// Each packet has a secret of 128 random bits. Between ranks of a job it is the job's. What goes to a process
+// of another job has, first, that process's key, which stands in its address; with that word the sender says
+// where it is reached itself, and a secret for these two, which all other packets have. Data travels as it
+// is, for all to read who see it.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 
 #include "link/link.hpp"
+#include "link/peer_address.hpp"
 
 namespace tasuki::ofi {
 
@@ -25,7 +30,7 @@ static_assert(kHeadAt + kHeadBytesMax == kBulkAt);
 
 struct Secret {
   std::uint64_t words[2] = {};
-  bool operator==(const Secret&) const = default;
+  auto operator<=>(const Secret&) const = default;
 };
 
 enum class FrameKind : std::uint32_t {
@@ -34,6 +39,21 @@ enum class FrameKind : std::uint32_t {
   kBye = 3,       // the source sends nothing more and needs nothing more, for now or for good
   kByeHeard = 4,  // the answer
   kHello = 5,     // the first of all, so that the connection is there before a packet is taken
+  // Between processes of different jobs.
+  kMeet = 6,       // MeetWords, with the receiver's key: the first of all
+  kMet = 7,        // the answer
+  kFinishing = 8,  // the source sends nothing more of its own accord
+  kAskPort = 9,    // PortWords, `open` is 0: is it?
+  kPort = 10,      // PortWords: the answer
+};
+
+struct MeetWords {
+  PeerAddress from;
+  Secret secret;  // of what these two send each other
+};
+struct PortWords {
+  std::uint64_t number;
+  std::uint64_t open;  // 1: it is
 };
 
 struct Frame {
@@ -53,27 +73,23 @@ constexpr std::size_t span_of(FrameKind kind, std::uint32_t bytes) {
     case FrameKind::kSmall:
       return sizeof(Frame) + sizeof(HeadWords) + bytes;
     default:
-      return sizeof(Frame);
+      return sizeof(Frame) + bytes;
   }
 }
 
-enum class Verdict : std::uint8_t {
-  kGood,
-  kStranger,  // not of this job
-  kDamaged,   // of this job, and cannot be right
-};
+/// What a word between links says besides its kind.
+constexpr std::uint32_t word_bytes(FrameKind kind) {
+  if (kind == FrameKind::kMeet) return sizeof(MeetWords);
+  return kind == FrameKind::kAskPort || kind == FrameKind::kPort ? sizeof(PortWords) : 0;
+}
 
-/// What `length` bytes that came are. `sources`: ranks of the job; `bulk_bytes_max`: of a packet.
-inline Verdict judge(const Frame& frame, std::size_t length, const Secret& secret, int sources,
-                     std::uint32_t bulk_bytes_max) {
-  if (length < sizeof(Frame) || frame.secret != secret) return Verdict::kStranger;
-  if (frame.source >= static_cast<std::uint32_t>(sources)) return Verdict::kDamaged;
-  const std::uint32_t bytes_max = frame.kind == FrameKind::kPacket  ? bulk_bytes_max
-                                  : frame.kind == FrameKind::kSmall ? kPutBytesMax
-                                                                    : 0;
-  const bool is_kind = frame.kind >= FrameKind::kPacket && frame.kind <= FrameKind::kHello;
-  const bool fits = frame.bytes <= bytes_max && length == span_of(frame.kind, frame.bytes);
-  return is_kind && fits ? Verdict::kGood : Verdict::kDamaged;
+/// Whether `length` bytes that came are a packet, or a word. `bulk_bytes_max`: of a packet.
+inline bool is_whole(const Frame& frame, std::size_t length, std::uint32_t bulk_bytes_max) {
+  if (frame.kind < FrameKind::kPacket || frame.kind > FrameKind::kPort) return false;
+  const bool is_word = frame.kind > FrameKind::kSmall;
+  const std::uint32_t bytes_max = frame.kind == FrameKind::kPacket ? bulk_bytes_max : kPutBytesMax;
+  const bool fits = is_word ? frame.bytes == word_bytes(frame.kind) : frame.bytes <= bytes_max;
+  return fits && length == span_of(frame.kind, frame.bytes);
 }
 
 }  // namespace tasuki::ofi

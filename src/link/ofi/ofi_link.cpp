@@ -45,25 +45,26 @@ OfiLink::OfiLink(std::unique_ptr<Link> behind, Doorbells& doorbells, std::vector
       window_bytes_(window_bytes(nodes_.size())),
       connect_ns_(wiring_.connect_seconds * kSecondNs),
       alone_(std::count(nodes_.begin(), nodes_.end(), node_) == 1),
-      peers_(nodes_.size()) {}
+      peers_(nodes_.size()),
+      armed_(behind_->armed()) {}
 
-std::unique_ptr<OfiLink> OfiLink::make(std::unique_ptr<Link> behind, Doorbells& doorbells,
+std::unique_ptr<OfiLink> OfiLink::make(std::unique_ptr<Link>* behind, Doorbells& doorbells,
                                        std::vector<int> nodes, std::unique_ptr<ofi::Fabric> fabric,
                                        Wiring wiring, const Clock& clock, std::string* error) {
-  std::unique_ptr<OfiLink> link(new OfiLink(std::move(behind), doorbells, std::move(nodes), std::move(fabric),
-                                            std::move(wiring), clock));
   for (int i = 0; i < kReceives; ++i) {
-    Buffer* const buffer = link->fabric_->take(ofi::kBulkAt + kBulkBytesMax);
-    if (buffer != nullptr) link->post(buffer);
-    if (link->posted_ != i + 1) {
-      *error = "libfabric's " + link->card_.provider + " on " + link->card_.interface +
+    Buffer* const buffer = fabric->take(ofi::kBulkAt + kBulkBytesMax);
+    if (buffer == nullptr || !fabric->post(buffer)) {
+      *error = "libfabric's " + fabric->provider() + " on " + fabric->interface() +
                " takes no buffers to receive into";
       return nullptr;
     }
   }
-  link->sleeper_ =
-      ofi::make_sleeper(link->wiring_.wait_by, doorbells.own(), link->fabric_->descriptor(), error);
-  if (link->sleeper_ == nullptr) return nullptr;
+  auto sleeper = ofi::make_sleeper(wiring.wait_by, doorbells.own(), fabric->descriptor(), error);
+  if (sleeper == nullptr) return nullptr;
+  std::unique_ptr<OfiLink> link(new OfiLink(std::move(*behind), doorbells, std::move(nodes),
+                                            std::move(fabric), std::move(wiring), clock));
+  link->posted_ = kReceives;
+  link->sleeper_ = std::move(sleeper);
   return link;
 }
 
@@ -119,7 +120,7 @@ bool OfiLink::inject(int peer, const HeadWords& head, const void* data, std::uin
   const std::size_t span = ofi::span_of(FrameKind::kSmall, bytes);
   if (span > std::min(fabric_->inject_bytes_max(), sizeof packet)) return false;
   if (!to.connected || !to.backlog.empty() || to.injected >= kInjectedMax) return false;
-  packet.frame = {secret_, static_cast<std::uint32_t>(rank_), to.sent, FrameKind::kSmall, bytes};
+  packet.frame = {to.secret, static_cast<std::uint32_t>(rank_), to.sent, FrameKind::kSmall, bytes};
   packet.head = head;
   if (bytes != 0) std::memcpy(packet.data, data, bytes);
   if (fabric_->inject(to.number, &packet, span) != 0) return false;
@@ -133,6 +134,7 @@ bool OfiLink::inject(int peer, const HeadWords& head, const void* data, std::uin
 /// A buffer for a packet to `peer`, or null: its packets have all the memory that they may have.
 Buffer* OfiLink::take_buffer(int peer, std::size_t bytes) {
   Peer& to = at(peer);
+  if (!may_send_to(to)) return nullptr;
   if (!to.connected) greet(peer);
   if (!to.connected || (to.unfinished_bytes != 0 && to.unfinished_bytes + bytes > window_bytes_))
     return nullptr;
@@ -168,7 +170,7 @@ void OfiLink::send(int peer, Buffer* buffer, FrameKind kind, std::uint32_t bytes
 bool OfiLink::hand_over(int peer, Buffer* buffer) {
   Peer& to = at(peer);
   if (to.number == FI_ADDR_NOTAVAIL && !find(peer)) return false;
-  frame_of(*buffer).secret = secret_;
+  frame_of(*buffer).secret = frame_of(*buffer).kind == FrameKind::kMeet ? to.other->key : to.secret;
   const long result = fabric_->send(to.number, buffer);
   if (result != 0) {
     if (result != -FI_EAGAIN) to.trouble = fabric_->library().error_text(result);
@@ -196,22 +198,30 @@ bool OfiLink::find(int peer) {
     return false;
   }
   to.number = fabric_->insert(to.card->name);
+  to.secret = secret_;
   if (to.number == FI_ADDR_NOTAVAIL) fail(peer, "libfabric does not take its address");
   return to.number != FI_ADDR_NOTAVAIL;
 }
 
 /// A word between the links.
-void OfiLink::say(int peer, FrameKind kind) {
-  Buffer* const buffer = fabric_->take(ofi::kHeadAt);
+void OfiLink::say(int peer, FrameKind kind, const void* words) {
+  const std::uint32_t bytes = ofi::word_bytes(kind);
+  Buffer* const buffer = may_send_to(at(peer)) ? fabric_->take(ofi::kHeadAt + bytes) : nullptr;
   if (buffer == nullptr) return;
+  if (bytes != 0) std::memcpy(buffer->memory + ofi::kHeadAt, words, bytes);
   note(peer, buffer);
-  send(peer, buffer, kind, 0);
+  send(peer, buffer, kind, bytes);
 }
 
 /// Has the connection made.
 void OfiLink::greet(int peer) {
-  if (std::exchange(at(peer).greeted, true)) return;
-  say(peer, FrameKind::kHello);
+  Peer& to = at(peer);
+  if (std::exchange(to.greeted, true)) return;
+  if (to.other == nullptr) return say(peer, FrameKind::kHello);
+  ofi::MeetWords words{.from = {}, .secret = to.secret};
+  std::string error;
+  if (!address(&words.from, &error)) return end_other(peer, true, error);
+  say(peer, FrameKind::kMeet, &words);
 }
 
 /// A buffer is free again. `error`: why its packet was lost; 0: it was not.
@@ -220,7 +230,7 @@ void OfiLink::sent(Buffer* buffer, int error) {
   to.unfinished_bytes -= buffer->capacity;
   to.injected -= std::min(to.injected, buffer->covers);
   if (error == 0) {
-    to.connected = true;
+    to.connected = to.other == nullptr || to.other->met;
     to.moved_ns = clock_.now_ns();
     to.patience_ns = connect_ns_ / 4;
   } else if (!to.said_bye && !leaving_) {
@@ -236,7 +246,7 @@ void OfiLink::send_backlogs() {
   for (std::size_t i = 0; i < unfinished_.size();) {
     const int peer = unfinished_[i];
     Peer& to = at(peer);
-    while (!to.backlog.empty() && !to.gone && hand_over(peer, to.backlog.front())) {
+    while (!to.backlog.empty() && !to.gone && may_send_to(to) && hand_over(peer, to.backlog.front())) {
       to.backlog.pop_front();
       to.moved_ns = clock_.now_ns();
     }

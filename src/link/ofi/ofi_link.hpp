@@ -25,6 +25,11 @@
 //
 // Strangers' packets lack the secret of the job: they are dropped, counted, and told of once.
 //
+// Processes of other jobs that share no memory with this one (other_process.hpp) are reached by what their
+// addresses say. The first to send meets the other: it says where it is, and a secret for the two. Until the
+// other has answered there is no room for packets. One that cannot be reached does not end this job: it
+// counts as dead. A connection that is kept for that alone, the lifeline, breaks when it dies.
+//
 // Thread safety: as link.hpp. Each object belongs to one rank.
 //
 // Invariants:
@@ -33,6 +38,7 @@
 //     tried last. Packets are handed to libfabric in the order of their numbers.
 //  2. unfinished_bytes of a peer are the capacities of its buffers, reserved, under way, or in the backlog.
 //  3. quiet_ is true only if can_wait() has been since the last read().
+//  4. far_[e] for a process of another job, and only then, at(e).other is there; others_ lists all such.
 #pragma once
 
 #include <atomic>
@@ -42,13 +48,16 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/system/clock.hpp"
 #include "link/ofi/card.hpp"
 #include "link/ofi/fabric.hpp"
 #include "link/ofi/frame.hpp"
+#include "link/ofi/other_process.hpp"
 #include "link/ofi/sleeper.hpp"
 #include "link/outer_link.hpp"
 #include "node/doorbells.hpp"
@@ -72,6 +81,7 @@ class OfiLink final : public OuterLink {
     bool try_network = true;  // when the job starts
     ofi::WaitBy wait_by = ofi::WaitBy::kBest;
     std::string host;
+    std::uint64_t place = 0;  // of this process (PeerAddress): those of the same are for the link behind
   };
 
   /// Opens the endpoint through which a link will go. Returns null and one line in `error`.
@@ -80,9 +90,9 @@ class OfiLink final : public OuterLink {
     return ofi::Fabric::open(library, wish, ofi::kBulkAt + kBulkBytesMax, error);
   }
 
-  /// `behind`: the link of the own node. `nodes[rank]`: of each rank of the job. Returns null and one line in
-  /// `error` when there is no memory, or no way to wait.
-  static std::unique_ptr<OfiLink> make(std::unique_ptr<Link> behind, Doorbells& doorbells,
+  /// `*behind`: the link of the own node, which is taken. `nodes[rank]`: of each rank of the job. Returns
+  /// null and one line in `error` when there is no memory, or no way to wait; then nothing was taken.
+  static std::unique_ptr<OfiLink> make(std::unique_ptr<Link>* behind, Doorbells& doorbells,
                                        std::vector<int> nodes, std::unique_ptr<ofi::Fabric> fabric,
                                        Wiring wiring, const Clock& clock, std::string* error);
   ~OfiLink() override;
@@ -111,6 +121,19 @@ class OfiLink final : public OuterLink {
   void disarm() override;
   void leave() override;
 
+  // other_jobs.cpp
+  bool has_network() const override { return true; }
+  bool address(PeerAddress* own, std::string* error) override;
+  int join(const PeerAddress& address, std::string* error) override;
+  void say_finishing() override;
+  Presence presence(int endpoint) const override;
+  bool is_silent(int endpoint) override;
+  bool has_ended(int endpoint) const override;
+  PortState port_state(const PeerAddress& owner, std::uint64_t port) override;
+  bool open_port(std::uint64_t port) override;
+  void close_port(std::uint64_t port) override;
+  std::string trouble(int endpoint) const override;
+
   /// Packets of strangers that were dropped.
   std::uint64_t strangers() const { return strangers_; }
   /// Bytes of buffers that packets to `peer` hold.
@@ -121,6 +144,7 @@ class OfiLink final : public OuterLink {
  private:
   struct Peer {
     fi_addr_t number = FI_ADDR_NOTAVAIL;
+    ofi::Secret secret;           // of packets to it; of use with `number`
     std::uint32_t sent = 0;       // the number of the next packet to it
     std::uint32_t received = 0;   // and of the next one from it
     std::uint32_t injected = 0;   // packets under way without a completion of their own
@@ -132,14 +156,15 @@ class OfiLink final : public OuterLink {
     std::int64_t moved_ns = 0;  // when a packet to it last moved on, or the first began to wait
     std::unique_ptr<ofi::Card> card;
     std::unique_ptr<ofi::Probe> probe;
-    std::string trouble;           // what the last probe, or libfabric, said
-    bool listed = false;           // in unfinished_
-    bool greeted = false;          // a hello is under way, or has left
-    bool connected = false;        // it has
-    bool talked = false;           // a packet has gone to it or come from it
-    bool said_bye = false;         // it has, and nothing that it sent later has come
-    bool heard_bye = false;        // it has answered this rank's
-    bool broken = false;           // libfabric has lost a packet to it
+    std::unique_ptr<ofi::OtherProcess> other;  // null: a rank of this job
+    std::string trouble;                       // what the last probe, or libfabric, said
+    bool listed = false;                       // in unfinished_
+    bool greeted = false;                      // a hello is under way, or has left
+    bool connected = false;                    // it has
+    bool talked = false;                       // a packet has gone to it or come from it
+    bool said_bye = false;                     // it has, and nothing that it sent later has come
+    bool heard_bye = false;                    // it has answered this rank's
+    bool broken = false;                       // libfabric has lost a packet to it
     bool gone = false;             // nothing can be sent to it any more; of use while this rank leaves
     std::uint32_t bye_at = 0;      // the number of the next packet when it said so
     std::int64_t patience_ns = 0;  // without a move, before its address is tried
@@ -159,13 +184,14 @@ class OfiLink final : public OuterLink {
           std::unique_ptr<ofi::Fabric> fabric, Wiring wiring, const Clock& clock);
 
   Peer& at(int peer) { return peers_[static_cast<std::size_t>(peer)]; }
+  const Peer& at(int peer) const { return peers_[static_cast<std::size_t>(peer)]; }
   bool find(int peer);
   bool inject(int peer, const HeadWords& head, const void* data, std::uint32_t bytes);
   ofi::Buffer* take_buffer(int peer, std::size_t bytes);
   void note(int peer, ofi::Buffer* buffer);
   void send(int peer, ofi::Buffer* buffer, ofi::FrameKind kind, std::uint32_t bytes);
   bool hand_over(int peer, ofi::Buffer* buffer);
-  void say(int peer, ofi::FrameKind kind);
+  void say(int peer, ofi::FrameKind kind, const void* words = nullptr);
   [[gnu::cold]] void greet(int peer);
   void sent(ofi::Buffer* buffer, int error);
   void send_backlogs();
@@ -180,6 +206,20 @@ class OfiLink final : public OuterLink {
   void damaged(const ofi::Frame& frame, const char* what);
   void post(ofi::Buffer* buffer);
   void drop_stranger(std::size_t bytes);
+  int source_of(const ofi::Frame& frame) const;
+  int take_packet(int source, const ofi::Frame& frame, ofi::Buffer* buffer, PacketSink* sink);
+
+  // other_jobs.cpp
+  bool is_other(int endpoint) const { return is_far(endpoint) && at(endpoint).other != nullptr; }
+  ofi::OtherProcess& other(int endpoint) { return *at(endpoint).other; }
+  bool may_send_to(const Peer& to) const { return to.other == nullptr || !to.other->ended; }
+  int add_other(const PeerAddress& address, std::string* error);
+  void take_newcomer(const ofi::Frame& frame, const ofi::Buffer& buffer, PacketSink* sink);
+  void hear(int source, const ofi::Frame& frame, const ofi::Buffer& buffer);
+  void follow_others(PacketSink& sink, std::int64_t now_ns);
+  void examine(int endpoint, std::int64_t now_ns, PacketSink& sink);
+  void end_other(int endpoint, bool died, const std::string& why);
+  void leave_others();
 
   // trial.cpp
   void begin_trials();
@@ -204,7 +244,7 @@ class OfiLink final : public OuterLink {
   const std::size_t window_bytes_;  // of each peer
   const std::int64_t connect_ns_;
   const bool alone_;             // no other rank is on this node
-  std::vector<Peer> peers_;      // by rank; those of the own node are not used
+  std::vector<Peer> peers_;      // by endpoint; those of the own node are not used
   std::vector<int> unfinished_;  // peers with packets under way or in the backlog
   std::vector<int> held_;        // peers whose packets came while leave() waited
   std::vector<std::unique_ptr<Trial>> trials_;
@@ -216,6 +256,20 @@ class OfiLink final : public OuterLink {
   int armed_ = 0;
   int posted_ = 0;  // buffers that packets may come into
   std::uint64_t strangers_ = 0;
+  std::vector<int> others_;               // endpoints of processes of other jobs
+  static constexpr int kFormer = -3;      // no endpoint: in by_secret_, a process that has ended
+  std::map<ofi::Secret, int> by_secret_;  // whose packets they are
+  ofi::Secret key_;                       // of this process's address
+  bool has_key_ = false;
+  bool finishing_ = false;         // this rank has said so
+  bool others_moved_ = false;      // one of them may have ended
+  std::set<std::uint64_t> ports_;  // that are open
+  struct Asked {
+    PortState state = PortState::kUnknown;
+    bool under_way = false;
+  };
+  std::map<std::pair<int, std::uint64_t>, Asked> asked_;  // ports, by endpoint and number
+  std::int64_t next_examination_ns_ = 0;
   std::int64_t next_poll_ns_ = 0;     // of the network
   std::int64_t next_clock_ns_ = 0;    // when to look at the peers' clocks
   std::atomic<bool> quiet_{false};    // nothing is left to read; relaxed: sleep() follows poll() in a thread

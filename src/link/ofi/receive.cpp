@@ -1,6 +1,7 @@
 // OfiLink: what comes in.
 #include <rdma/fi_errno.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -13,7 +14,6 @@ using ofi::Buffer;
 using ofi::Completion;
 using ofi::Frame;
 using ofi::FrameKind;
-using ofi::Verdict;
 
 constexpr std::size_t kCompletionsPerPoll = 32;
 constexpr std::uint32_t kEarlyMax = 1 << 16;  // a packet that is early by more cannot be right
@@ -21,6 +21,9 @@ constexpr std::uint32_t kEarlyMax = 1 << 16;  // a packet that is early by more 
 // system call.
 constexpr std::int64_t kIdlePollNs = 500;
 constexpr std::int64_t kClockNs = 50'000'000;  // between two looks at the peers' clocks
+// No endpoints: of a packet that has no secret, and of one that has this process's key.
+constexpr int kStranger = -1;
+constexpr int kNewcomer = -2;
 
 Frame frame_of(const Buffer& buffer) {
   Frame frame;
@@ -42,6 +45,8 @@ int OfiLink::poll(PacketSink& sink) {
     const int come = poll_network(&sink, now_ns);
     next_poll_ns_ = come != 0 ? 0 : now_ns + kIdlePollNs;
     delivered += come;
+    if (!others_.empty()) [[unlikely]]
+      follow_others(sink, now_ns);
     if (armed_ != 0) quiet_.store(fabric_->can_wait(), std::memory_order_relaxed);
   }
   polling_ = false;
@@ -79,37 +84,59 @@ int OfiLink::poll_network(PacketSink* sink, std::int64_t now_ns) {
   return delivered;
 }
 
+/// Whose packet it says to be.
+int OfiLink::source_of(const Frame& frame) const {
+  if (frame.secret == secret_) return static_cast<int>(std::min<std::uint32_t>(frame.source, INT32_MAX));
+  if (has_key_ && frame.secret == key_) return kNewcomer;
+  const auto found = by_secret_.find(frame.secret);
+  return found != by_secret_.end() ? found->second : kStranger;
+}
+
 /// Returns how many packets were delivered.
 int OfiLink::received(Buffer* buffer, std::size_t bytes, PacketSink* sink) {
   const Frame frame = frame_of(*buffer);
-  const Verdict verdict = ofi::judge(frame, bytes, secret_, static_cast<int>(nodes_.size()), kBulkBytesMax);
-  const auto source = static_cast<int>(frame.source);
-  if (verdict == Verdict::kStranger) {
+  const int source = bytes >= sizeof frame ? source_of(frame) : kStranger;
+  if (source == kStranger) {
     drop_stranger(bytes);
-  } else if (verdict == Verdict::kDamaged) {
+  } else if (source == kFormer) {  // what was on its way when that process ended
+  } else if (!ofi::is_whole(frame, bytes, kBulkBytesMax) ||
+             (source == kNewcomer) != (frame.kind == FrameKind::kMeet)) {
     damaged(frame, "its length or its kind cannot be right");
-  } else if (!is_far(source)) {
-    damaged(frame, "that rank is on this node");
+  } else if (source == kNewcomer) {
+    take_newcomer(frame, *buffer, sink);
+  } else if (source >= static_cast<int>(peers_.size()) || !is_far(source)) {
+    damaged(frame, "that rank is on this node, or there is none of that number");
   } else if (frame.kind == FrameKind::kBye) {
     at(source).said_bye = true;
     at(source).bye_at = frame.sequence;
+    others_moved_ = true;
     say(source, FrameKind::kByeHeard);
   } else if (frame.kind == FrameKind::kByeHeard) {
     at(source).heard_bye = true;
   } else if (frame.kind == FrameKind::kHello) {
     at(source).talked = true;
-  } else if (const std::uint32_t early = frame.sequence - at(source).received;
-             early > kEarlyMax || at(source).early.contains(frame.sequence)) {
-    damaged(frame, "its number is that of no packet to come");
-  } else if (early != 0 || sink == nullptr) {
-    hold(source, buffer, frame.sequence);
-    return 0;
+  } else if (frame.kind > FrameKind::kHello) {
+    hear(source, frame, *buffer);
   } else {
-    deliver(source, buffer, *sink);
-    return 1 + deliver_early(source, *sink);
+    return take_packet(source, frame, buffer, sink);
   }
   post(buffer);
   return 0;
+}
+
+int OfiLink::take_packet(int source, const Frame& frame, Buffer* buffer, PacketSink* sink) {
+  const std::uint32_t early = frame.sequence - at(source).received;
+  if (early > kEarlyMax || at(source).early.contains(frame.sequence)) {
+    damaged(frame, "its number is that of no packet to come");
+    post(buffer);
+    return 0;
+  }
+  if (early != 0 || sink == nullptr) {
+    hold(source, buffer, frame.sequence);
+    return 0;
+  }
+  deliver(source, buffer, *sink);
+  return 1 + deliver_early(source, *sink);
 }
 
 /// Keeps a packet that may not be delivered yet. Another buffer is posted instead.

@@ -46,7 +46,7 @@ PeerAddress address_of(const ProcessName& owner, const SegmentAddress& segment) 
 
 SegmentAddress segment_of(const PeerAddress& address) {
   SegmentAddress segment;
-  if (address.length == sizeof segment) std::memcpy(&segment, address.bytes.data(), sizeof segment);
+  if (address.length >= sizeof segment) std::memcpy(&segment, address.bytes.data(), sizeof segment);
   return segment;
 }
 

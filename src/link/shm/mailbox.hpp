@@ -37,7 +37,7 @@ namespace tasuki::shm {
 inline constexpr int kMailboxSlots = 1024;  // processes of other jobs that can send to one process
 inline constexpr int kPortsMax = 256;       // open ports of one process
 inline constexpr std::uint64_t kMailboxMagic = 0x786f626b75736174;  // "tasukbox"
-inline constexpr std::uint32_t kMailboxVersion = 5;
+inline constexpr std::uint32_t kMailboxVersion = 6;
 
 enum class SlotState : std::uint32_t { kFree = 0, kClaimed, kOpen, kLeft };
 
@@ -69,8 +69,8 @@ struct alignas(kLineBytes) MailboxHeader {
   MailboxSlot slots[kMailboxSlots];
 };
 
-/// What a PeerAddress of this link holds: where the mailbox's segment is found. Of one that holds anything
-/// else the segment has no bytes.
+/// What a PeerAddress of this link begins with: where the mailbox's segment is found. Of one that is shorter
+/// the segment has no bytes.
 PeerAddress address_of(const ProcessName& owner, const SegmentAddress& segment);
 SegmentAddress segment_of(const PeerAddress& address);
 

@@ -98,6 +98,11 @@ int ShmLink::find_remote(const ProcessName& name) const {
   return found == remote_by_name_.end() ? -1 : found->second;
 }
 
+int ShmLink::add_endpoint(const PeerAddress& address) {
+  const int known = find_remote(address.name);
+  return known >= 0 ? known : add_remote(address);
+}
+
 int ShmLink::add_remote(const PeerAddress& address) {
   const int endpoint = endpoints();
   RemoteProcess added;
@@ -262,14 +267,16 @@ void ShmLink::close_port(std::uint64_t port) {
   }
 }
 
-bool ShmLink::has_port(const PeerAddress& owner, std::uint64_t port) {
+PortState ShmLink::port_state(const PeerAddress& owner, std::uint64_t port) {
   std::string error;
   std::uint64_t bulk_capacity = 0;
   const std::unique_ptr<SharedSegment> segment = shm::open_mailbox(owner, &bulk_capacity, &error);
-  if (segment == nullptr) return false;
+  if (segment == nullptr) return PortState::kClosed;
   const auto& header = *reinterpret_cast<const shm::MailboxHeader*>(segment->base());
-  return std::any_of(std::begin(header.ports), std::end(header.ports),
-                     [port](const auto& place) { return place.load(std::memory_order_acquire) == port; });
+  const bool open = std::any_of(std::begin(header.ports), std::end(header.ports), [port](const auto& place) {
+    return place.load(std::memory_order_acquire) == port;
+  });
+  return open ? PortState::kOpen : PortState::kClosed;
 }
 
 }  // namespace tasuki

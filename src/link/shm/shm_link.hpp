@@ -95,7 +95,9 @@ class ShmLink final : public Link {
   void leave() override;
   bool open_port(std::uint64_t port) override;
   void close_port(std::uint64_t port) override;
-  bool has_port(const PeerAddress& owner, std::uint64_t port) override;
+  PortState port_state(const PeerAddress& owner, std::uint64_t port) override;
+  int add_endpoint(const PeerAddress& address) override;
+  int armed() const override { return armed_; }
 
  private:
   struct Peer {

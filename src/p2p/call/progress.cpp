@@ -76,7 +76,7 @@ bool SendQueue::remove(SendRequest* request) {
 
 PointToPoint::PointToPoint(Process& owner)
     : process(owner),
-      link(*owner.link),
+      link(owner.link.get()),
       thresholds(distance_tables(processor_maker())),
       distances(owner.node, owner.size),
       bulk_bytes_max(owner.link->bulk_bytes_max()),
@@ -84,16 +84,16 @@ PointToPoint::PointToPoint(Process& owner)
       sent(owner),
       partitioned(std::make_unique<Partitioned>(*this)),
       large(std::make_unique<LargeMessages>(*this)) {
-  if (link.endpoints() > kRanksMax) {
+  if (link->endpoints() > kRanksMax) {
     process.launcher.abort(1, "a job has at most " + std::to_string(kRanksMax) + " ranks, not " +
-                                  std::to_string(link.endpoints()));
+                                  std::to_string(link->endpoints()));
   }
   if (process.checks != nullptr) {
     checks = std::make_unique<MessageChecks>(*this, *process.checks);
     matching.forbid_first();
   }
   read_settings();
-  peers.resize(static_cast<std::size_t>(link.endpoints()));
+  peers.resize(static_cast<std::size_t>(link->endpoints()));
   process.progress->add(this);
   process.forget_communicator = &forget_communicator;
 }
@@ -207,7 +207,7 @@ void PointToPoint::mark_busy(int endpoint) {
 
 void PointToPoint::answer(int endpoint, const AnswerHeader& header) {
   Peer& to = peer(endpoint);
-  if (to.answers.empty() && write_answer(link, endpoint, header)) return;
+  if (to.answers.empty() && write_answer(*link, endpoint, header)) return;
   to.answers.push_back(header);
   mark_busy(endpoint);
 }
@@ -215,7 +215,7 @@ void PointToPoint::answer(int endpoint, const AnswerHeader& header) {
 bool PointToPoint::flush(int endpoint) {
   Peer& to = peer(endpoint);
   std::size_t answered = 0;
-  while (answered < to.answers.size() && write_answer(link, endpoint, to.answers[answered])) ++answered;
+  while (answered < to.answers.size() && write_answer(*link, endpoint, to.answers[answered])) ++answered;
   to.answers.erase(to.answers.begin(), to.answers.begin() + static_cast<std::ptrdiff_t>(answered));
   bool moved = answered != 0;
   if (!to.answers.empty()) return moved;
@@ -242,7 +242,7 @@ bool PointToPoint::flush_bulk(Peer& to) {
     }
     moved |= is_open;
     // The receiver is to have all of it even if this rank never calls MPI again.
-    if (stream->cursor.position() < stream->bytes_wanted || !link.has_left(stream->endpoint)) {
+    if (stream->cursor.position() < stream->bytes_wanted || !link->has_left(stream->endpoint)) {
       to.streams.push(stream);
     } else {
       moved = true;
@@ -277,7 +277,7 @@ bool PointToPoint::poll() {
       ++i;
     }
   }
-  if (link.poll(*this) != 0) moved = true;
+  if (link->poll(*this) != 0) moved = true;
   if (large->busy()) moved |= large->poll();
   return moved;
 }

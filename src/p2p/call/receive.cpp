@@ -352,7 +352,7 @@ namespace {
   const std::uint32_t checks_per_poll = process.progress->checks_per_poll();
   std::uint32_t checks = 0;
   do {
-    found = p2p.link.take_if(endpoint, filter, buffer, capacity, checks_per_poll, &taken);
+    found = p2p.link->take_if(endpoint, filter, buffer, capacity, checks_per_poll, &taken);
     checks += checks_per_poll;
   } while (found == Found::kNothing && process.progress->spins_on(checks));
   if (found != Found::kTaken) return false;

@@ -2,10 +2,14 @@
 #include "p2p/remote_job.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
 #include <utility>
 
 #include "job/launcher.hpp"
+#include "job/network.hpp"
+#include "job/starter.hpp"
+#include "link/waiter.hpp"
 #include "node/node.hpp"
 #include "p2p/partitioned/partitioned.hpp"
 #include "p2p/point_to_point.hpp"
@@ -34,14 +38,51 @@ ProcessName process_name(Process& process, int endpoint) {
   return process.link->name(endpoint);
 }
 
-Code own_address(Process& process, PeerAddress* address) {
+namespace {
+
+/// Opens the network, unless that has been done or tried. Returns why there is none, or nothing.
+const std::string& open_network(Process& process) {
+  PointToPoint& p2p = *process.p2p;
+  if (process.link->has_network() || !p2p.network_trouble.empty()) return p2p.network_trouble;
+  if (process.starter.add_network(process.config, &process.link, &p2p.network_trouble)) {
+    p2p.network_trouble.clear();
+    p2p.link = process.link.get();
+    p2p.bulk_bytes_max = p2p.link->bulk_bytes_max();
+    process.waiter->use(*process.link);
+  } else if (process.config.explain) {
+    std::fprintf(stderr, "tasuki: rank %d: no network to other jobs on other hosts: %s\n", process.rank,
+                 p2p.network_trouble.c_str());
+  }
+  return p2p.network_trouble;
+}
+
+}  // namespace
+
+Reach reach_of_family(const Process& process) {
+  const bool hosts = process.directory.spans_hosts() || process.config.network == kNetworkFabric;
+  return hosts ? Reach::kHosts : Reach::kMachine;
+}
+
+bool is_elsewhere(const Process& process, const PeerAddress& address) {
+  return address.name.job != process.directory.job_id() &&
+         address.place != place_of(process.directory, process.config);
+}
+
+Code own_address(Process& process, Reach reach, PeerAddress* address) {
   std::string error;
-  if (process.link->address(address, &error)) return kSuccess;
+  if (reach == Reach::kHosts) open_network(process);
+  const bool reached = process.link->address(address, &error);
+  address->place = place_of(process.directory, process.config);
+  if (reached) return kSuccess;
   return process.fail(kErrOther, "other jobs cannot reach this process: %s", error.c_str());
 }
 
 Code join_endpoint(Process& process, const PeerAddress& address, int* endpoint) {
   std::string error;
+  if (is_elsewhere(process, address)) error = open_network(process);
+  if (!error.empty())
+    return process.fail(kErrOther, "rank %d of another job is on another host, and there is no network: %s",
+                        address.name.rank, error.c_str());
   *endpoint = process.link->join(address, &error);
   if (*endpoint < 0) return process.fail(kErrOther, "%s", error.c_str());
   process.p2p->peer_joined(*endpoint);
@@ -49,8 +90,8 @@ Code join_endpoint(Process& process, const PeerAddress& address, int* endpoint) 
 }
 
 void PointToPoint::peer_joined(int) {
-  peers.resize(static_cast<std::size_t>(link.endpoints()));
-  if (link.endpoints_alive() > process.node.processors_available()) {
+  peers.resize(static_cast<std::size_t>(link->endpoints()));
+  if (link->endpoints_alive() > process.node.processors_available()) {
     process.progress->set_spin_count(0);
   }
 }
@@ -58,7 +99,7 @@ void PointToPoint::peer_joined(int) {
 /// What was to go to it is dropped: no process is there to take it. What is to come from it never comes, so
 /// this process would wait for ever; where it does wait, the job ends instead.
 void PointToPoint::peer_ended(int endpoint, bool finalized) {
-  if (link.endpoints_alive() <= process.node.processors_available()) {
+  if (link->endpoints_alive() <= process.node.processors_available()) {
     process.progress->set_spin_count(process.config.spin_count);
   }
   Peer& gone = peer(endpoint);
@@ -74,11 +115,13 @@ void PointToPoint::peer_finishing(int endpoint) {
 
 void PointToPoint::end_forsaken(int endpoint, bool finalized) {
   if (finishing) return;  // so does this one: no call waits for what is still open
-  const ProcessName name = link.name(endpoint);
+  const ProcessName name = link->name(endpoint);
+  const std::string why = finalized ? "" : link->trouble(endpoint);
   if (!finalized) process.launcher.wait_to_be_ended();  // it may be of this job: spawned
   process.launcher.abort(1, "rank " + std::to_string(process.rank) + " waits for rank " +
                                 std::to_string(name.rank) + " of another job, which has " +
-                                (finalized ? "called MPI_Finalize" : "died"));
+                                (finalized ? "called MPI_Finalize" : "died") +
+                                (why.empty() ? "" : ": " + why));
 }
 
 /// Whether anything is open that the death of `endpoint` may have left without its other end.
@@ -134,7 +177,7 @@ bool PointToPoint::is_vain(const Request& request) const {
     }
     case RequestType::kSend: {
       const auto& send = static_cast<const SendRequest&>(request);
-      return !send.done && send.dest >= 0 && link.is_silent(send.endpoint);
+      return !send.done && send.dest >= 0 && link->is_silent(send.endpoint);
     }
     case RequestType::kSendReceive: {
       const auto& pair = static_cast<const SendReceiveRequest&>(request);
@@ -172,8 +215,8 @@ bool PointToPoint::is_needed(const Request& request) const {
 }
 
 bool PointToPoint::is_forsaken(const Comm& comm, int source) const {
-  if (link.endpoints() == process.size) return false;
-  const auto is_silent = [this](int endpoint) { return link.is_silent(endpoint); };
+  if (link->endpoints() == process.size) return false;
+  const auto is_silent = [this](int endpoint) { return link->is_silent(endpoint); };
   if (source >= 0) return is_silent(comm.endpoint(source));
   const std::vector<int>& others = comm.peers().endpoints;
   return source == kAnySource && !others.empty() && std::all_of(others.begin(), others.end(), is_silent);
@@ -182,7 +225,7 @@ bool PointToPoint::is_forsaken(const Comm& comm, int source) const {
 void PointToPoint::end_if_forsaken(const Comm& comm, int source) {
   if (!is_forsaken(comm, source)) return;
   const int endpoint = comm.endpoint(std::max(source, 0));
-  end_forsaken(endpoint, link.presence(endpoint) != Presence::kDied);
+  end_forsaken(endpoint, link->presence(endpoint) != Presence::kDied);
 }
 
 }  // namespace tasuki

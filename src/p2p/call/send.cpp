@@ -30,11 +30,11 @@ namespace {
   if (bytes >= p2p.table.sender_write_bytes_min && p2p.large->may_claim(endpoint, bytes)) return false;
   switch (protocol) {
     case Protocol::kShort:
-      if (!write_short(p2p.link, endpoint, envelope, buffer, cursor)) return false;
+      if (!write_short(*p2p.link, endpoint, envelope, buffer, cursor)) return false;
       break;
     case Protocol::kEager:
       if (bytes > p2p.bulk_bytes_max || bytes > piece_bytes(bytes)) return false;
-      if (!write_eager(p2p.link, endpoint, envelope, 0, buffer, cursor)) return false;
+      if (!write_eager(*p2p.link, endpoint, envelope, 0, buffer, cursor)) return false;
       break;
     case Protocol::kLong:
     case Protocol::kSenderWrite:
@@ -61,7 +61,7 @@ namespace {
   const Protocol protocol = choose(bytes, false, p2p.is_turn(endpoint, bytes), p2p.table);
   if (protocol == Protocol::kShort && datatype.contiguous) [[likely]] {
     const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
-    if (!write_short(p2p.link, endpoint, envelope, buffer, static_cast<std::size_t>(bytes))) return false;
+    if (!write_short(*p2p.link, endpoint, envelope, buffer, static_cast<std::size_t>(bytes))) return false;
     ++p2p.peer(endpoint).sent;
     comm.process.counters.count_sent(Way::kShort, static_cast<std::uint64_t>(bytes));
     return true;
@@ -196,7 +196,7 @@ void PointToPoint::begin(SendRequest& request) {
   request.protocol =
       choose(bytes, request.mode == SendMode::kSynchronous, is_turn(request.endpoint, bytes), table);
   // A round trip between hosts takes longer than a copy of what one packet carries.
-  if (request.protocol == Protocol::kLong && bytes <= link.piece_bytes(request.endpoint) &&
+  if (request.protocol == Protocol::kLong && bytes <= link->piece_bytes(request.endpoint) &&
       table.eager_bytes_max >= kEagerBytesMaxDefault)
     request.protocol = Protocol::kEager;
   if (bytes >= table.sender_write_bytes_min && to.messages.empty()) {
@@ -235,11 +235,11 @@ bool PointToPoint::push_message(SendRequest& request) {
     if (request.note != nullptr && !checks->push_seal(request)) return false;
     switch (request.protocol) {
       case Protocol::kShort:
-        request.opened = write_short(link, to, request.envelope, request.buffer, cursor);
+        request.opened = write_short(*link, to, request.envelope, request.buffer, cursor);
         break;
       case Protocol::kEager: {
         const RequestId id = request.mode == SendMode::kSynchronous ? sends.id(&request) : 0;
-        request.opened = write_eager(link, to, request.envelope, id, request.buffer, cursor);
+        request.opened = write_eager(*link, to, request.envelope, id, request.buffer, cursor);
         break;
       }
       case Protocol::kLong:
@@ -259,7 +259,7 @@ bool PointToPoint::push_message(SendRequest& request) {
   }
   if (request.protocol == Protocol::kEager) {
     while (cursor.position() < cursor.total_bytes()) {
-      if (!write_eager_more(link, to, request.buffer, cursor)) return false;
+      if (!write_eager_more(*link, to, request.buffer, cursor)) return false;
     }
   }
   request.pushed = true;
@@ -284,7 +284,7 @@ void PointToPoint::settle(SendRequest& request) {
 }
 
 bool PointToPoint::push_stream(SendRequest& request) {
-  return write_fragment(link, request.endpoint, request.receiver, request.buffer, request.cursor,
+  return write_fragment(*link, request.endpoint, request.receiver, request.buffer, request.cursor,
                         request.bytes_wanted);
 }
 

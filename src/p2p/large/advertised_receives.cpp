@@ -45,7 +45,7 @@ PairPage* LargeMessages::page(PairPage*& known, int from, int to) {
 
 bool LargeMessages::may_claim(int endpoint, Count bytes) {
   if (!is_local(endpoint)) return false;
-  const PairPage* const shared = page(peer(endpoint).out, p2p_.link.self(), endpoint);
+  const PairPage* const shared = page(peer(endpoint).out, p2p_.link->self(), endpoint);
   if (shared == nullptr) return false;
   __builtin_prefetch(&shared->receives[0], 1);  // likely to be claimed
   if ((shared->open.load(std::memory_order_relaxed) & kAllLines) == 0) return false;
@@ -55,7 +55,7 @@ bool LargeMessages::may_claim(int endpoint, Count bytes) {
 LargeMessages::Advertised LargeMessages::claim(SendRequest& send) {
   if (!is_local(send.endpoint)) return Advertised::kNone;
   Peer& to = peer(send.endpoint);
-  PairPage* const shared = page(to.out, p2p_.link.self(), send.endpoint);
+  PairPage* const shared = page(to.out, p2p_.link->self(), send.endpoint);
   if (shared == nullptr) return Advertised::kNone;
   const DistanceTable& table = table_for(send.endpoint);
   const Count total = send.cursor.total_bytes();
@@ -123,7 +123,7 @@ void LargeMessages::posted(ReceiveRequest& receive) {
   const int endpoint = receive.comm->endpoint(receive.source);
   if (!is_local(endpoint)) return;
   Peer& from = peer(endpoint);
-  if (page(from.in, endpoint, p2p_.link.self()) == nullptr) return;
+  if (page(from.in, endpoint, p2p_.link->self()) == nullptr) return;
   const StridedBuffer here = receive.strided_buffer();
   if (here.listed()) return;  // large.hpp, 3
   const SymmetricAddress global = global_address(endpoint, here, receive.capacity());

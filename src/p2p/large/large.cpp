@@ -23,7 +23,7 @@ constexpr int kLastPieceLooks = 200;
 LargeMessages::LargeMessages(PointToPoint& p2p)
     : p2p_(p2p),
       memory_(*p2p.process.symmetric_heap),
-      peers_(static_cast<std::size_t>(p2p.link.endpoints())) {
+      peers_(static_cast<std::size_t>(p2p.link->endpoints())) {
   const Node& node = p2p.process.node;
   for (std::size_t rank = 0; rank < peers_.size(); ++rank)
     peers_[rank].is_far = !node.has(static_cast<int>(rank));
@@ -74,7 +74,7 @@ LargeEnd& LargeMessages::end_of(SendRequest& send) {
 
 void LargeMessages::lend_copy(LargeEnd& end) {
   Peer& to = peer(end.endpoint);
-  if (to.gets_used == UINT32_MAX || page(to.out, p2p_.link.self(), end.endpoint) == nullptr) return;
+  if (to.gets_used == UINT32_MAX || page(to.out, p2p_.link->self(), end.endpoint) == nullptr) return;
   end.line = __builtin_ctz(~to.gets_used);
   to.gets_used |= 1u << end.line;
   end.copy = &to.out->gets[end.line].copy;
@@ -98,7 +98,7 @@ bool LargeMessages::open(SendRequest& send) {
   if (end.global != 0) source = {end.global, end.here.stride, end.here.block_bytes};
   if (send.protocol == Protocol::kSenderWrite) {
     if (end.here.listed()) source = {};  // this rank may be done before the receiver reads the list
-    return write_writing(p2p_.link, send.endpoint,
+    return write_writing(*p2p_.link, send.endpoint,
                          WritingHeader{.lead = lead_word(PacketKind::kWriting, send.envelope.source),
                                        .tag = send.envelope.tag,
                                        .receiver = end.other,
@@ -119,7 +119,7 @@ bool LargeMessages::open(SendRequest& send) {
     kind = SourceKind::kPrivate;
   }
   return write_request_to_send(
-      p2p_.link, send.endpoint,
+      *p2p_.link, send.endpoint,
       RequestToSendHeader{.lead = lead_word(PacketKind::kRequestToSend, send.envelope.source),
                           .tag = send.envelope.tag,
                           .context = send.envelope.context,
@@ -237,7 +237,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
   end.other = message.sender;
   if (choice.way == Way::kCooperative) {
     Peer& from = peer(end.endpoint);
-    end.copy = &page(from.in, end.endpoint, p2p_.link.self())->gets[message.get].copy;
+    end.copy = &page(from.in, end.endpoint, p2p_.link->self())->gets[message.get].copy;
     end.generation = message.generation;
     answer.lead = lead_word(PacketKind::kGetBegins);
     p2p_.answer(end.endpoint, answer);

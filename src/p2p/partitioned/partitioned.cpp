@@ -83,7 +83,7 @@ void PartitionedSend::send_pending() {
 }
 
 bool PartitionedSend::push() {
-  Link& link = comm->process.p2p->link;
+  Link& link = *comm->process.p2p->link;
   const Run& run = pending.front();
   if (bytes_wanted == 0) {
     if (!write_partition_names(link, endpoint, receiver, run.first, run.end, partitions)) return false;
@@ -101,7 +101,7 @@ bool PartitionedSend::push() {
 }
 
 bool PartitionedSend::push_bytes(Count end) {
-  Link& link = comm->process.p2p->link;
+  Link& link = *comm->process.p2p->link;
   const Count begin = cursor.position();
   if (!there.exists()) return write_partition(link, endpoint, receiver, buffer, cursor, end);
   const Count to = std::min(end, begin + kTurnBytes);

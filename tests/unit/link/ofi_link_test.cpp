@@ -85,8 +85,8 @@ class Net {
     Doorbells& bells = *bells_[static_cast<std::size_t>(rank)];
     std::vector<int> nodes;
     for (int peer = 0; peer < machine_.size(); ++peer) nodes.push_back(machine_.node(peer));
-    return OfiLink::make(machine_.make_shm_link(rank, bells), bells, nodes, std::move(fabric), wiring,
-                         real_clock(), &error);
+    std::unique_ptr<Link> behind = machine_.make_shm_link(rank, bells);
+    return OfiLink::make(&behind, bells, nodes, std::move(fabric), wiring, real_clock(), &error);
   }
 
   test::ThreadMachine machine_;

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "job/network.hpp"
 #include "link/shm/mailbox.hpp"
 #include "p2p/ranks.hpp"
 #include "p2p/remote_job.hpp"
@@ -156,7 +157,9 @@ TEST(ShortReceive, AProcessOfAnotherJobMayComeWhileItWaits) {
       [&](Process& process) {
         Rank on(process);
         const std::uint64_t before = process.p2p->peer(0).arrived;
-        Visit visit(on, visitor->address());
+        PeerAddress address = visitor->address();
+        address.place = place_of(process.directory, process.config);
+        Visit visit(on, address);
         process.progress->add(&visit);
         Bytes data(8);
         EXPECT_EQ(on.recv(data, 0, 7), 0);
