@@ -4,6 +4,9 @@
 // that publishes it. A process removes its names when it finalises. Names of a process that died are
 // recognised by its number and starting time, and removed by the next process that finds them.
 //
+// Where a job's ranks, or those that it spawns, may be on several hosts, mpiexec keeps the name besides, for
+// all of its jobs.
+//
 // Processes in different PID namespaces may share the folder; they do not see each other's names, because
 // they could not reach each other's ports.
 #include <fcntl.h>
@@ -18,6 +21,8 @@
 
 #include "dynamic/api.hpp"
 #include "dynamic/dynamic.hpp"
+#include "job/directory.hpp"
+#include "job/launcher.hpp"
 #include "job/local/name_folder.hpp"
 
 namespace tasuki {
@@ -100,10 +105,24 @@ Code check_service(Process& process, const char* service_name) {
                       kEntryBytesMax / 2);
 }
 
+/// Has mpiexec know of it, where the job's family is on several hosts.
+bool tell_launcher(Process& process, NameRequest::Verb verb, const std::string& service,
+                   const std::string& port, std::string* error) {
+  std::string nothing;
+  return !process.directory.spans_hosts() ||
+         process.launcher.ask_about_name({verb, service, port}, &nothing, error);
+}
+
+void withdraw(Process& process, const PublishedName& name) {
+  std::string error;
+  unlink(name.path.c_str());
+  tell_launcher(process, NameRequest::Verb::kUnpublish, name.service, name.port, &error);
+}
+
 }  // namespace
 
 Dynamic::~Dynamic() {
-  for (const PublishedName& name : published) unlink(name.path.c_str());
+  for (const PublishedName& name : published) withdraw(process, name);
   if (!published.empty()) local::remove_name_folder_if_empty();
 }
 
@@ -134,6 +153,10 @@ Code publish_name(Process& process, const char* service_name, Info*, const char*
   }
   if (failed != 0)
     return process.fail(kErrService, "cannot write %s: %s", path.c_str(), std::strerror(failed));
+  if (!tell_launcher(process, NameRequest::Verb::kPublish, service_name, port_name, &error)) {
+    unlink(path.c_str());
+    return process.fail(kErrService, "service_name = \"%s\": %s", service_name, error.c_str());
+  }
   process.dynamic->published.push_back({service_name, port_name, path});
   return kSuccess;
 }
@@ -149,7 +172,7 @@ Code unpublish_name(Process& process, const char* service_name, Info*, const cha
     return process.fail(kErrPort, "port_name = \"%s\", but \"%s\" is published as \"%s\"", service_name,
                         port_name, found->port.c_str());
   }
-  unlink(found->path.c_str());
+  withdraw(process, *found);
   local::remove_name_folder_if_empty();
   published.erase(found);
   return kSuccess;
@@ -157,6 +180,12 @@ Code unpublish_name(Process& process, const char* service_name, Info*, const cha
 
 Code lookup_name(Process& process, const char* service_name, Info*, std::string* port_name) {
   if (const Code code = check_service(process, service_name)) return code;
+  const bool hosts = process.directory.spans_hosts();
+  std::string error;
+  if (hosts &&
+      process.launcher.ask_about_name({NameRequest::Verb::kLookUp, service_name, {}}, port_name, &error) &&
+      !port_name->empty())
+    return kSuccess;
   const std::string path = local::name_folder() + "/" + file_name(service_name);
   Entry entry;
   const bool found =
@@ -170,7 +199,13 @@ Code lookup_name(Process& process, const char* service_name, Info*, std::string*
     return process.fail(kErrName, "service_name = \"%s\" was published by process %ld, which has ended",
                         service_name, std::strtol(entry.publisher.c_str(), nullptr, 10));
   }
-  return process.fail(kErrName, "service_name = \"%s\" is not published", service_name);
+  return process.fail(
+      kErrName,
+      hosts ? "service_name = \"%s\" is not published by a job of this mpiexec, nor by another "
+              "one on this host; between mpiexecs on different hosts pass the port's name itself"
+            : "service_name = \"%s\" is not published on this host; between mpiexecs on "
+              "different hosts pass the port's name itself",
+      service_name);
 }
 
 }  // namespace api

@@ -12,6 +12,7 @@
 #include "communicator/api.hpp"
 #include "dynamic/api.hpp"
 #include "dynamic/dynamic.hpp"
+#include "job/directory.hpp"
 #include "job/launcher.hpp"
 #include "object/comm.hpp"
 #include "object/info.hpp"
@@ -115,9 +116,12 @@ Code read_program(Process& process, const Programs& programs, int index, SpawnPr
                           soft->c_str(), ranks);
   }
   const std::string* host = find_info(info, "host");
-  if (host != nullptr && !is_this_machine(*host))
+  if (host != nullptr && process.directory.spans_hosts()) {
+    program->hosts = *host;
+  } else if (host != nullptr && !is_this_machine(*host)) {
     return process.fail(kErrSpawn, "info: host = \"%s\" is not this machine, on which all ranks run",
                         host->c_str());
+  }
   const std::string* directory = find_info(info, "wdir");
   if (directory == nullptr) directory = find_info(info, "wd");
   if (directory != nullptr) program->directory = *directory;

@@ -31,6 +31,13 @@ class Launcher {
     return false;
   }
 
+  /// Publishes, withdraws or looks up a name among the jobs of this launcher, where it keeps names for jobs
+  /// on several hosts (Directory::spans_hosts()). Returns false, and why, when it does not do so.
+  virtual bool ask_about_name(const NameRequest& /*request*/, std::string* /*port*/, std::string* error) {
+    *error = "whatever started this program keeps no names";
+    return false;
+  }
+
   /// Whether the launcher of this program's spawns has ended, and with it what it had started.
   virtual bool is_gone() { return false; }
 

@@ -11,9 +11,10 @@
 namespace tasuki {
 namespace {
 
-constexpr std::uint32_t kRequestMagic = 0x6e707374;  // "tspn": the first field, it differs between versions
-constexpr std::uint32_t kAnswerMagic = 0x61707374;
-constexpr std::size_t kProgramBytesMin = 5 * sizeof(std::uint32_t);
+constexpr std::uint32_t kRequestMagic = 0x6f707374;  // "tspo": the first field, it differs between versions
+constexpr std::uint32_t kAnswerMagic = 0x62707374;
+constexpr std::uint32_t kNameMagic = 0x6d707374;
+constexpr std::size_t kProgramBytesMin = 6 * sizeof(std::uint32_t);
 
 bool move_all(int fd, char* bytes, std::size_t count, bool out) {
   while (count > 0) {
@@ -38,6 +39,7 @@ std::string encode(const SpawnRequest& request) {
     writer.text(program.directory);
     writer.text(program.path);
     writer.text(program.initial_errhandler);
+    writer.text(program.hosts);
     writer.number(static_cast<std::uint32_t>(program.command.size()));
     for (const std::string& word : program.command) writer.text(word);
   }
@@ -54,6 +56,7 @@ bool decode(const std::string& message, SpawnRequest* request) {
     program.directory = reader.text();
     program.path = reader.text();
     program.initial_errhandler = reader.text();
+    program.hosts = reader.text();
     program.command.resize(reader.length());
     for (std::string& word : program.command) word = reader.text();
     if (program.ranks < 0 || program.command.empty()) return false;
@@ -65,6 +68,7 @@ std::string encode(const SpawnAnswer& answer) {
   FieldWriter writer;
   writer.number(kAnswerMagic);
   writer.text(answer.error);
+  writer.text(answer.text);
   return writer.take();
 }
 
@@ -72,7 +76,26 @@ bool decode(const std::string& message, SpawnAnswer* answer) {
   FieldReader reader(message);
   if (reader.number() != kAnswerMagic) return false;
   answer->error = reader.text();
+  answer->text = reader.text();
   return reader.over();
+}
+
+std::string encode(const NameRequest& request) {
+  FieldWriter writer;
+  writer.number(kNameMagic);
+  writer.number(static_cast<std::uint32_t>(request.verb));
+  writer.text(request.service);
+  writer.text(request.port);
+  return writer.take();
+}
+
+bool decode(const std::string& message, NameRequest* request) {
+  FieldReader reader(message);
+  if (reader.number() != kNameMagic) return false;
+  request->verb = static_cast<NameRequest::Verb>(reader.number());
+  request->service = reader.text();
+  request->port = reader.text();
+  return reader.over() && request->verb <= NameRequest::Verb::kLookUp;
 }
 
 std::string farewell() {

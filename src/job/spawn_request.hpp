@@ -1,6 +1,6 @@
 // What a rank asks of mpiexec when it spawns (MPI 11.8): the programs, and the port at which it waits for
-// them. Over a Unix socket, each message is its length in 4 bytes, then its fields. Pure but for the two
-// functions that move a message.
+// them; and about the names that jobs of this mpiexec publish (MPI 11.9.4). Over a Unix socket, each message
+// is its length in 4 bytes, then its fields. Pure but for the two functions that move a message.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@ struct SpawnProgram {
   std::string directory;             // to start it in; empty: mpiexec's own
   std::string path;                  // directories to look for it, separated by ':'; empty: PATH
   std::string initial_errhandler;    // mpi_initial_errhandler of its info; empty: mpiexec's
+  std::string hosts;                 // as --host takes them; empty: those of the job
 };
 
 struct SpawnRequest {
@@ -26,6 +27,15 @@ struct SpawnRequest {
 /// What becomes of it. Nothing was started unless `error` is empty.
 struct SpawnAnswer {
   std::string error;
+  std::string text;  // what was asked for; of a spawn: nothing
+};
+
+/// About a name of a job on several hosts. The answer's `text` is the port; empty: no such name is known.
+struct NameRequest {
+  enum class Verb : std::uint32_t { kPublish, kUnpublish, kLookUp };
+  Verb verb = Verb::kLookUp;
+  std::string service;
+  std::string port;
 };
 
 inline constexpr std::uint32_t kMessageBytesMax = 64u << 20;
@@ -33,9 +43,11 @@ inline constexpr std::uint32_t kMessageBytesMax = 64u << 20;
 /// The message without its length.
 std::string encode(const SpawnRequest& request);
 std::string encode(const SpawnAnswer& answer);
+std::string encode(const NameRequest& request);
 /// Return false for what encode() never made.
 bool decode(const std::string& message, SpawnRequest* request);
 bool decode(const std::string& message, SpawnAnswer* answer);
+bool decode(const std::string& message, NameRequest* request);
 
 /// What a program that runs alone says to its mpiexec before it closes the socket: it ends in good order.
 std::string farewell();

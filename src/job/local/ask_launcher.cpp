@@ -83,10 +83,10 @@ void tell_values_put(const char* socket_name) {
   close(socket);
 }
 
-bool ask_launcher(int socket, const SpawnRequest& request, std::string* error) {
+bool ask_launcher(int socket, const std::string& request, std::string* text, std::string* error) {
   std::string message;
   SpawnAnswer answer;
-  if (!write_message(socket, encode(request)) || !read_message(socket, &message)) {
+  if (!write_message(socket, request) || !read_message(socket, &message)) {
     *error = "mpiexec has closed the connection";
     return false;
   }
@@ -95,6 +95,7 @@ bool ask_launcher(int socket, const SpawnRequest& request, std::string* error) {
     return false;
   }
   *error = answer.error;
+  *text = answer.text;
   return answer.error.empty();
 }
 

@@ -37,14 +37,23 @@ const char* JobLauncher::tuning_table() const {
 }
 
 bool JobLauncher::spawn(const SpawnRequest& request, std::string* error) {
+  std::string nothing;
+  return ask(encode(request), &nothing, error);
+}
+
+bool JobLauncher::ask_about_name(const NameRequest& request, std::string* port, std::string* error) {
+  return ask(encode(request), port, error);
+}
+
+bool JobLauncher::ask(const std::string& request, std::string* text, std::string* error) {
   const int socket = connect_to_launcher(bounded(job_.header->launcher_socket).c_str());
   if (socket < 0) {
     *error = std::string("cannot reach mpiexec: ") + std::strerror(errno);
     return false;
   }
-  const bool started = ask_launcher(socket, request, error);
+  const bool served = ask_launcher(socket, request, text, error);
   close(socket);
-  return started;
+  return served;
 }
 
 void JobLauncher::publish_program() {

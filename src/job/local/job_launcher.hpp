@@ -30,6 +30,7 @@ class JobLauncher final : public Launcher {
 
   const char* tuning_table() const override;
   bool spawn(const SpawnRequest& request, std::string* error) override;
+  bool ask_about_name(const NameRequest& request, std::string* port, std::string* error) override;
   void publish_program() override;
   void join_world() override;
   void mark_initialized() override;
@@ -43,6 +44,7 @@ class JobLauncher final : public Launcher {
  private:
   RankBlock& block() const { return job_.blocks[job_.rank]; }
   bool another_dies() const;
+  bool ask(const std::string& request, std::string* text, std::string* error);
   void publish(bool finished);
 
   const MappedJob& job_;

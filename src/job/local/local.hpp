@@ -10,9 +10,9 @@
 
 namespace tasuki::local {
 
-/// Sends one request and waits for the answer. Returns false and the reason in `error` when mpiexec is out of
-/// reach or refuses.
-bool ask_launcher(int socket, const SpawnRequest& request, std::string* error);
+/// Sends one encoded request and waits for the answer's text. Returns false and the reason in `error` when
+/// mpiexec is out of reach or refuses.
+bool ask_launcher(int socket, const std::string& request, std::string* text, std::string* error);
 
 /// Gives what a rank left behind to mpiexec, which has it when this returns. Returns false when it is out of
 /// reach.

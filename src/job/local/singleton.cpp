@@ -63,7 +63,8 @@ class SoleLauncher final : public Launcher {
  public:
   SoleLauncher() : Launcher(0, 1) {}
   bool spawn(const SpawnRequest& request, std::string* error) override {
-    return launcher_.start(error) && ask_launcher(launcher_.socket(), request, error);
+    std::string nothing;
+    return launcher_.start(error) && ask_launcher(launcher_.socket(), encode(request), &nothing, error);
   }
   bool is_gone() override { return launcher_.gone(); }
   void mark_initialized() override {}

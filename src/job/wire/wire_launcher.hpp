@@ -30,7 +30,9 @@ class WireLauncher final : public Launcher {
   }
 
   bool spawn(const SpawnRequest& request, std::string* error) override {
-    return own_launcher_.start(error) && local::ask_launcher(own_launcher_.socket(), request, error);
+    std::string nothing;
+    return own_launcher_.start(error) &&
+           local::ask_launcher(own_launcher_.socket(), encode(request), &nothing, error);
   }
   bool is_gone() override { return own_launcher_.gone(); }
   void join_world() override { in_world_ = true; }

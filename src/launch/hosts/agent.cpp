@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
@@ -149,19 +150,27 @@ int Agent::wait_ms() const {
   return static_cast<int>((std::max(due_ns, now_ns) - now_ns + 999'999) / 1'000'000);
 }
 
+/// What the first order says besides which ranks to start.
+bool Agent::begin_part(const StartOrder& order, Refusal* refusal) {
+  take_environment(order.environment);
+  if (chdir(order.directory.c_str()) != 0) {
+    *refusal = {format("cannot enter the directory '%s': %s", order.directory.c_str(), strerror(errno)), 1};
+    return false;
+  }
+  order_ = order;
+  if (!recordings_.begin(&order_.options, &refusal->text)) return false;
+  part_ = std::make_unique<AgentPart>(loop_, channel_, order_, inherited_, recordings_.folder());
+  return true;
+}
+
 void Agent::start(std::string_view payload) {
   Refusal refusal{"its mpiexec has sent an order that cannot be read", 1};
-  const bool good = part_ == nullptr && decode(payload, &order_);
-  if (good) {
-    take_environment(order_.environment);
-    if (chdir(order_.directory.c_str()) != 0) {
-      refusal.text = format("cannot enter the directory '%s': %s", order_.directory.c_str(), strerror(errno));
-    } else if (recordings_.begin(&order_.options, &refusal.text)) {
-      part_ = std::make_unique<AgentPart>(loop_, channel_, order_, inherited_);
-      if (part_->start(recordings_.folder(), &refusal)) return;
-    }
-  }
+  StartOrder order;
+  if (decode(payload, &order) && (part_ != nullptr || begin_part(order, &refusal)) &&
+      part_->start(order, &refusal))
+    return;
   FieldWriter to;
+  to.number(order.world);
   to.number(static_cast<std::uint32_t>(refusal.status));
   to.text(refusal.text);
   channel_.send(Frame::kRefused, to.take());
@@ -185,6 +194,14 @@ void Agent::take_frame(Frame frame, std::string_view payload) {
   switch (frame) {
     case Frame::kInput:
       return part_->take_input(payload);
+    case Frame::kEndWorld: {
+      const std::uint32_t world = from.number();
+      const auto number = static_cast<int>(from.number());
+      if (from.over()) part_->end_world(world, number);
+      return;
+    }
+    case Frame::kAnswer:
+      return part_->take_answer(payload);
     case Frame::kHold:
       told_to_hold_ = from.number() != 0;
       return;
@@ -202,7 +219,7 @@ void Agent::take_frame(Frame frame, std::string_view payload) {
       [[fallthrough]];
     case Frame::kValues:
     case Frame::kState:
-      part_->mirror().take(frame, payload);
+      part_->take(frame, payload);
       return;
     default:
       return;  // of a later version, or for the other side

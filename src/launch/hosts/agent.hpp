@@ -38,6 +38,7 @@ class Agent final : public Ready, public ChannelUser {
 
  private:
   void start(std::string_view payload);
+  bool begin_part(const StartOrder& order, Refusal* refusal);
   void follow(std::int64_t now_ns);
   int wait_ms() const;
 
@@ -52,7 +53,7 @@ class Agent final : public Ready, public ChannelUser {
   const int signal_fd_;
   const Descriptors descriptors_;
   Channel channel_;
-  StartOrder order_;
+  StartOrder order_;  // the first
   Recordings recordings_;
   std::unique_ptr<AgentPart> part_;  // once there is an order
   bool told_over_ = false;

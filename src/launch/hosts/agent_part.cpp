@@ -2,10 +2,12 @@
 #include "launch/hosts/agent_part.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <utility>
 
 #include "job/message_fields.hpp"
@@ -15,7 +17,8 @@ namespace tasuki::launch {
 /// A rank's output on its way to mpiexec.
 class AgentPart::Output final : public Ready {
  public:
-  Output(AgentPart& part, int rank, int stream, int fd) : part_(part), rank_(rank), stream_(stream), fd_(fd) {
+  Output(AgentPart& part, const WorldRank& rank, int stream, int fd)
+      : part_(part), world_(rank.world->number), rank_(rank.number), stream_(stream), fd_(fd) {
     part_.loop_.add_readable(fd_, this);
   }
   ~Output() { close_pipe(); }
@@ -39,7 +42,8 @@ class AgentPart::Output final : public Ready {
     }
   }
 
-  bool is_of(int rank) const { return rank_ == rank; }
+  bool is_of(const WorldRank& rank) const { return is_of(*rank.world) && rank_ == rank.number; }
+  bool is_of(const World& world) const { return world_ == world.number; }
 
  private:
   bool read_some() {
@@ -48,6 +52,7 @@ class AgentPart::Output final : public Ready {
     const ssize_t count = read(fd_, bytes, sizeof bytes);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return errno == EINTR;
     FieldWriter to;
+    to.number(static_cast<std::uint32_t>(world_));
     to.number(static_cast<std::uint32_t>(rank_));
     to.number(static_cast<std::uint32_t>(stream_));
     if (count > 0) {
@@ -68,6 +73,7 @@ class AgentPart::Output final : public Ready {
   }
 
   AgentPart& part_;
+  const int world_;
   const int rank_;
   const int stream_;
   int fd_;
@@ -132,7 +138,8 @@ class AgentPart::Input final : public Ready {
   std::string waiting_;
 };
 
-AgentPart::AgentPart(EventLoop& loop, Channel& channel, const StartOrder& order, const Inherited& inherited)
+AgentPart::AgentPart(EventLoop& loop, Channel& channel, const StartOrder& order, const Inherited& inherited,
+                     const std::string& folder)
     : loop_(loop),
       channel_(channel),
       order_(order),
@@ -142,33 +149,48 @@ AgentPart::AgentPart(EventLoop& loop, Channel& channel, const StartOrder& order,
       reports_(order.options, worlds_, console_),
       preparation_(order.options, reports_, processes_.launcher_id()),
       starter_(order.options, inherited, *this, console_, processes_, reports_),
-      spawns_(loop, *this) {}
-
-AgentPart::~AgentPart() = default;
-
-bool AgentPart::start(const std::string& folder, Refusal* refusal) {
+      spawns_(loop, *this) {
   starter_.spare_launcher();
   processes_.begin(folder);
   preparation_.set_spawn_socket(spawns_.listen());
-  preparation_.take_tuning(order_.has_tuning, order_.tuning);
+}
+
+AgentPart::~AgentPart() = default;
+
+bool AgentPart::start(const StartOrder& order, Refusal* refusal) {
+  if (worlds_.find(order.world) != nullptr) {
+    *refusal = {"these ranks run already", 1};
+    return false;
+  }
   auto world = std::make_unique<World>();
-  world->number = worlds_.next_number(false);
-  world->applications = order_.options.applications;
-  world->placement = order_.placement;
-  if (!preparation_.prepare(world.get(), refusal, order_.job_id)) return false;
-  World& first = worlds_.add(std::move(world));
-  set_address(order_.address, &first.segment.header());
-  first.segment.header().host_processors = static_cast<std::int32_t>(order_.host_processors);
-  mirror_ = std::make_unique<Mirror>(first);
-  if (!starter_.start(&first, refusal)) return false;
-  if (order_.options.report_bindings) {
+  world->number = static_cast<int>(order.world);
+  world->applications = order.options.applications;
+  world->placement = order.placement;
+  preparation_.take_tuning(order.has_tuning, order.tuning);
+  preparation_.set_family(order.family_hosts, order.family_slots);
+  if (!preparation_.prepare(world.get(), refusal, order.job_id)) return false;
+  local::JobHeader& header = world->segment.header();
+  set_address(order.address, &header);
+  header.host_processors = static_cast<std::int32_t>(order.host_processors);
+  std::snprintf(header.parent_port, local::kPortBytes, "%s", order.parent_port.c_str());
+  World& added = worlds_.add(std::move(world));
+  mirrors_.push_back(std::make_unique<Mirror>(added));
+  if (start_world(added, refusal)) return true;
+  end_world(order.world, SIGKILL);
+  return false;
+}
+
+bool AgentPart::start_world(World& world, Refusal* refusal) {
+  if (!starter_.start(&world, refusal)) return false;
+  if (order_.options.report_bindings && !world.spawned()) {
     console_.say(
-        bindings_text(first, order_.placement.hosts[static_cast<std::size_t>(order_.placement.here)], 1));
+        bindings_text(world, order_.placement.hosts[static_cast<std::size_t>(order_.placement.here)], 1));
   }
   FieldWriter to;
-  to.number(static_cast<std::uint32_t>(first.ranks_here()));
-  for (int rank = 0; rank < first.size(); ++rank) {
-    const Rank& started = first.ranks[static_cast<std::size_t>(rank)];
+  to.number(static_cast<std::uint32_t>(world.number));
+  to.number(static_cast<std::uint32_t>(world.ranks_here()));
+  for (int rank = 0; rank < world.size(); ++rank) {
+    const Rank& started = world.ranks[static_cast<std::size_t>(rank)];
     if (!started.here) continue;
     to.number(static_cast<std::uint32_t>(rank));
     to.number(static_cast<std::uint32_t>(started.pid));
@@ -177,12 +199,21 @@ bool AgentPart::start(const std::string& folder, Refusal* refusal) {
   return true;
 }
 
+void AgentPart::end_world(std::uint32_t number, int signal) {
+  World* const world = worlds_.find(number);
+  if (world == nullptr) return;
+  processes_.end_world(*world, signal);
+  std::erase_if(outputs_, [world](const auto& output) { return output->is_of(*world); });
+  std::erase_if(mirrors_, [world](const auto& mirror) { return &mirror->world() == world; });
+  worlds_.remove(*world);
+}
+
 void AgentPart::look_for_ended() {
   const std::vector<WorldRank> ended = processes_.take_ended();
   if (ended.empty()) return;
   for (const auto& output : outputs_) {
     for (const WorldRank& one : ended) {
-      if (output->is_of(one.number)) output->read_rest();
+      if (output->is_of(one)) output->read_rest();
     }
   }
   tell_states();
@@ -190,6 +221,7 @@ void AgentPart::look_for_ended() {
   FieldWriter to;
   to.number(static_cast<std::uint32_t>(ended.size()));
   for (const WorldRank& one : ended) {
+    to.number(static_cast<std::uint32_t>(one.world->number));
     to.number(static_cast<std::uint32_t>(one.number));
     to.number(static_cast<std::uint32_t>(one.rank().wait_status));
   }
@@ -197,15 +229,41 @@ void AgentPart::look_for_ended() {
 }
 
 void AgentPart::tell_states() {
-  if (mirror_ == nullptr) return;
   const auto tell = [this](Frame frame, const std::string& payload) { channel_.send(frame, payload); };
-  mirror_->tell_values(tell);
-  mirror_->tell_states(tell);
+  for (const auto& mirror : mirrors_) {
+    mirror->tell_values(tell);
+    mirror->tell_states(tell);
+  }
 }
 
 void AgentPart::tell_boards() {
-  if (mirror_ == nullptr) return;
-  mirror_->tell_boards([this](Frame frame, const std::string& payload) { channel_.send(frame, payload); });
+  for (const auto& mirror : mirrors_)
+    mirror->tell_boards([this](Frame frame, const std::string& payload) { channel_.send(frame, payload); });
+}
+
+void AgentPart::take(Frame frame, std::string_view payload) {
+  for (const auto& mirror : mirrors_) {
+    if (mirror->rank_of(payload) >= 0) mirror->take(frame, payload);
+  }
+}
+
+/// Has mpiexec answer a rank of this host.
+void AgentPart::ask(const std::string& request, Reply reply) {
+  FieldWriter to;
+  to.number(next_question_);
+  to.text(request);
+  asked_[next_question_++] = std::move(reply);
+  channel_.send(Frame::kRequest, to.take());
+}
+
+void AgentPart::take_answer(std::string_view payload) {
+  FieldReader fields(payload);
+  const auto asked = asked_.find(fields.number());
+  SpawnAnswer answer;
+  if (asked == asked_.end() || !decode(fields.text(), &answer)) return;
+  const Reply reply = std::move(asked->second);
+  asked_.erase(asked);
+  reply(answer);
 }
 
 void AgentPart::take_input(std::string_view bytes) {
@@ -231,7 +289,7 @@ Reports::SharedBytes AgentPart::shared_bytes() const {
 }
 
 void AgentPart::take_output(const WorldRank& rank, int stream, int fd) {
-  outputs_.push_back(std::make_unique<Output>(*this, rank.number, stream, fd));
+  outputs_.push_back(std::make_unique<Output>(*this, rank, stream, fd));
 }
 
 int AgentPart::open_input(std::vector<int>* to_close) {
@@ -241,10 +299,6 @@ int AgentPart::open_input(std::vector<int>* to_close) {
   input_ = std::make_unique<Input>(*this, ends[1]);
   to_close->push_back(ends[0]);
   return ends[0];
-}
-
-std::string AgentPart::spawn(const SpawnRequest&) {
-  return "a job on several hosts cannot spawn yet";
 }
 
 void AgentPart::take_leaks(const LeakReport& report) {

@@ -1,11 +1,15 @@
-// AgentPart: the part of a job that an agent has on its host: its ranks, their processes and their streams.
+// AgentPart: the part of a job that an agent has on its host: its ranks, of the first world and of those that
+// are spawned, their processes and their streams. What they ask of mpiexec goes there and back.
 //
 // One thread. What it is given outlives it.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "launch/base/event_loop.hpp"
@@ -26,15 +30,22 @@ namespace tasuki::launch {
 
 class AgentPart final : public RankStreams, public SpawnHandler {
  public:
-  AgentPart(EventLoop& loop, Channel& channel, const StartOrder& order, const Inherited& inherited);
+  /// `order`: the first. `folder`: what ranks record is there, and is nobody's if the agent is killed; or
+  /// empty.
+  AgentPart(EventLoop& loop, Channel& channel, const StartOrder& order, const Inherited& inherited,
+            const std::string& folder);
   ~AgentPart();
 
-  /// Starts the ranks. `folder`: what they record is there, and is nobody's if the agent is killed; or empty.
-  /// Returns false, and why, when one could not be started.
-  bool start(const std::string& folder, Refusal* refusal);
+  /// Starts the ranks of a world. Returns false, and why, when one could not be started; then none runs.
+  bool start(const StartOrder& order, Refusal* refusal);
+  /// Ends what runs of a world, and forgets it.
+  void end_world(std::uint32_t number, int signal);
 
   Ending& ending() { return ending_; }
-  Mirror& mirror() { return *mirror_; }
+  /// Values, states and questions of ranks.
+  void take(Frame frame, std::string_view payload);
+  /// What mpiexec has answered.
+  void take_answer(std::string_view payload);
 
   /// Tells which ranks have ended.
   void look_for_ended();
@@ -54,7 +65,10 @@ class AgentPart final : public RankStreams, public SpawnHandler {
   int open_input(std::vector<int>* to_close) override;
 
   // SpawnHandler
-  std::string spawn(const SpawnRequest& request) override;
+  void spawn(const SpawnRequest& request, Reply reply) override { ask(encode(request), std::move(reply)); }
+  void ask_about_name(const NameRequest& request, const Reply& reply) override {
+    ask(encode(request), reply);
+  }
   void take_leaks(const LeakReport& report) override;
   void take_values() override { tell_states(); }
   void owner_gone(bool) override {}
@@ -62,6 +76,9 @@ class AgentPart final : public RankStreams, public SpawnHandler {
  private:
   class Output;
   class Input;
+
+  bool start_world(World& world, Refusal* refusal);
+  void ask(const std::string& request, Reply reply);
 
   EventLoop& loop_;
   Channel& channel_;
@@ -74,7 +91,9 @@ class AgentPart final : public RankStreams, public SpawnHandler {
   Preparation preparation_;
   RankStarter starter_;
   SpawnService spawns_;
-  std::unique_ptr<Mirror> mirror_;
+  std::vector<std::unique_ptr<Mirror>> mirrors_;  // of each world
+  std::map<std::uint32_t, Reply> asked_;          // what mpiexec has not answered yet
+  std::uint32_t next_question_ = 0;
   std::vector<std::unique_ptr<Output>> outputs_;
   std::unique_ptr<Input> input_;
 };

@@ -22,23 +22,26 @@ namespace tasuki::launch {
 
 enum class Frame : std::uint32_t {
   // to the agent
-  kStart = 1,  // StartOrder
+  kStart = 1,  // StartOrder; of spawned ranks too, while others run
   kInput,      // of the rank that reads standard input: bytes; none: its end
   kSignal,     // number, whether to orphans too
   kHold,       // 1: outputs are to wait, 0: they may go on
   kAsk,        // world, number of the question: of all ranks
   kOver,       // the job is over: end what is left, and go
+  kEndWorld,   // world, signal: its ranks have ended, or are to; forget it
+  kAnswer,     // number of a kRequest, SpawnAnswer
   // from the agent
   kHello,      // Hello
   kStarted,    // world; of each rank there: its number, its process
-  kRefused,    // exit status, text
+  kRefused,    // world, exit status, text
   kOutput,     // world, rank, 1 or 2, bytes
   kClosed,     // world, rank, 1 or 2
   kTaken,      // bytes of kInput that the rank's pipe has taken
-  kEnded,      // world, rank, wait status; after the rank's last kState
+  kEnded,      // of each: world, rank, wait status; after the rank's last kState
   kLeaks,      // LeakReport, MappedFiles of that rank
   kBoard,      // world, rank, CallBoard
   kRecording,  // rank's part of the trace or "", bytes: Recordings
+  kRequest,    // a number, what a rank asks of mpiexec (job/spawn_request.hpp)
   kSettled,    // nothing is left on this host; bytes of its shared memory, and of those that were written to
   // both ways
   kValues,  // world, rank, ValueTable's page as far as it is used

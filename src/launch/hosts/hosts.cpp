@@ -77,7 +77,7 @@ class Hosts::Host final : public ChannelUser {
   ClockTrips begin_trips;
   ClockTrips end_trips;
   bool greeted = false;
-  bool started = false;
+  bool told = false;
   bool settled = false;
   bool lost = false;
   bool has_archive = false;
@@ -92,39 +92,58 @@ class Hosts::Host final : public ChannelUser {
   std::unique_ptr<LaunchedAgent> before_;
 };
 
-Hosts::Hosts(EventLoop& loop, const Options& options, Console& console, ConsoleStreams& streams,
-             Reports& reports, HostsUser& user)
-    : loop_(loop), options_(options), console_(console), streams_(streams), reports_(reports), user_(user) {}
+Hosts::Hosts(EventLoop& loop, const Options& options, const Family& family, Worlds& worlds, Console& console,
+             ConsoleStreams& streams, Reports& reports, HostsUser& user)
+    : loop_(loop),
+      options_(options),
+      family_(family),
+      worlds_(worlds),
+      console_(console),
+      streams_(streams),
+      reports_(reports),
+      user_(user) {}
 
 Hosts::~Hosts() = default;
 
 // ----- coming ----------------------------------------------------------------------------------------------
 
-bool Hosts::connect(const std::vector<HostSlots>& hosts, const Placement& placement, Refusal* refusal) {
-  for (std::size_t number = 0; number < hosts.size(); ++number) {
-    if (static_cast<int>(number) == placement.here) continue;
-    hosts_.push_back(std::make_unique<Host>(*this, static_cast<int>(number), hosts[number]));
+bool Hosts::connect(const Placement& placement, Refusal* refusal) {
+  for (std::size_t number = 0; number < placement.hosts.size(); ++number) {
+    const auto host = static_cast<int>(number);
+    if (host != placement.here && placement.uses(host)) host_of(host);
   }
   const bool records = options_.trace || options_.io_times;
-  const auto is_ready = [records](const Host& host) {
+  const auto has_come = [records](const Host& host) {
     return host.greeted && (!records || host.begin_trips.over());
   };
-  if (!wait(is_ready, kConnectSeconds, "has not answered", refusal)) return false;
+  if (!wait(has_come, kConnectSeconds, "has not answered", refusal)) return false;
+  return std::all_of(hosts_.begin(), hosts_.end(),
+                     [&](const auto& host) { return is_ready(*host, refusal); });
+}
+
+/// The host of that number; one that has no agent yet gets one.
+Hosts::Host& Hosts::host_of(int number) {
   for (const auto& host : hosts_) {
-    if (options_.verbose) {
-      console_.say(format("mpiexec: host %s is %s, reached by %s%s%s, %u processors",
-                          host->slots().name.c_str(), host->hello.host.c_str(),
-                          options_.starter.name().c_str(), host->hello.address.empty() ? "" : " at ",
-                          host->hello.address.c_str(), host->hello.processors));
-    }
-    if (host->hello.version == TASUKI_VERSION) continue;
-    *refusal = {
-        format("host '%s' has Tasuki %s, and this one is " TASUKI_VERSION "; all hosts must have the same",
-               host->slots().name.c_str(), host->hello.version.c_str()),
-        1};
-    return false;
+    if (host->number() == number) return *host;
   }
-  return true;
+  const HostSlots& slots = family_.hosts()[static_cast<std::size_t>(number)];
+  return *hosts_.emplace_back(std::make_unique<Host>(*this, number, slots));
+}
+
+/// Whether orders can be sent to a host that has greeted.
+bool Hosts::is_ready(Host& host, Refusal* refusal) {
+  if (options_.verbose && !std::exchange(host.told, true)) {
+    console_.say(format("mpiexec: host %s is %s, reached by %s%s%s, %u processors", host.slots().name.c_str(),
+                        host.hello.host.c_str(), options_.starter.name().c_str(),
+                        host.hello.address.empty() ? "" : " at ", host.hello.address.c_str(),
+                        host.hello.processors));
+  }
+  if (host.hello.version == TASUKI_VERSION) return true;
+  *refusal = {
+      format("host '%s' has Tasuki %s, and this one is " TASUKI_VERSION "; all hosts must have the same",
+             host.slots().name.c_str(), host.hello.version.c_str()),
+      1};
+  return false;
 }
 
 /// Keeps a bounded number of launchers on their way at once.
@@ -179,38 +198,93 @@ bool Hosts::wait(const std::function<bool(const Host&)>& done, double seconds, c
 
 StartOrder Hosts::order_for(World& world, const Preparation& preparation) const {
   StartOrder order;
+  local::JobHeader& header = world.segment.header();
+  order.world = static_cast<std::uint32_t>(world.number);
   order.job_id = world.segment.job_id();
+  order.parent_port.assign(header.parent_port, strnlen(header.parent_port, sizeof header.parent_port));
   order.placement = world.placement;
   order.options = options_;
   order.options.output_directory.clear();  // what ranks print comes here, and goes into files here
   order.options.output_pattern.clear();
   order.options.error_pattern.clear();
+  order.options.applications = world.applications;
+  order.family_slots = preparation.family_slots();
+  order.family_hosts = preparation.family_hosts();
   order.environment = variables_to_send(environ);
   order.directory = own_directory();
   order.has_tuning = preparation.has_tuning();
   order.tuning = preparation.tuning();
   order.silence_seconds = options_.host_silence_seconds;
-  order.host_processors = world.placement.here >= 0 ? world.segment.header().processors_available : INT_MAX;
-  for (const auto& host : hosts_)
-    order.host_processors = std::min(order.host_processors, host->hello.processors);
   return order;
 }
 
-bool Hosts::start(World& world, const Preparation& preparation, Refusal* refusal) {
-  world_ = &world;
-  mirror_ = std::make_unique<Mirror>(world);
-  StartOrder order = order_for(world, preparation);
-  world.segment.header().host_processors = static_cast<std::int32_t>(order.host_processors);
+Hosts::Part& Hosts::add_part(World& world, const Preparation& preparation) {
+  Part& part = *parts_.emplace_back(std::make_unique<Part>());
+  part.world = &world;
+  part.mirror = std::make_unique<Mirror>(world);
+  part.order = order_for(world, preparation);
   for (int rank = 0; rank < world.size(); ++rank) {
     const WorldRank one{&world, rank};
-    if (!one.rank().here && !streams_.make_fed(one, refusal)) return false;
+    if (one.rank().here) continue;
+    if (part.refusal.text.empty()) streams_.make_fed(one, &part.refusal);
+    part.unordered.insert(world.placement.host(rank));
   }
+  part.awaited = part.unordered;
+  return part;
+}
+
+Hosts::Part* Hosts::part_of(std::uint32_t world) const {
+  for (const auto& part : parts_) {
+    if (static_cast<std::uint32_t>(part->world->number) == world) return part.get();
+  }
+  return nullptr;
+}
+
+/// Whether all hosts of the part have come. Returns false with a reason where one of them cannot be used.
+bool Hosts::have_come(const Part& part, Refusal* refusal) {
+  const bool records = options_.trace || options_.io_times;
   for (const auto& host : hosts_) {
-    order.placement.here = host->number();
-    order.address = host->hello.address;
-    if (!host->hello.caller_address.empty()) set_address(host->hello.caller_address, &world.segment.header());
-    host->channel().send(Frame::kStart, encode(order));
+    if (!part.unordered.contains(host->number())) continue;
+    if (!host->greeted || host->lost || (records && !host->begin_trips.over())) return false;
+    if (!is_ready(*host, refusal)) return false;
   }
+  return true;
+}
+
+/// Writes what all hosts of the world are to know alike. REQUIRES: they have come.
+void Hosts::agree(Part& part) {
+  World& world = *part.world;
+  const Placement& placement = world.placement;
+  std::uint32_t fewest = placement.here >= 0 && placement.uses(placement.here)
+                             ? static_cast<std::uint32_t>(world.segment.header().processors_available)
+                             : INT_MAX;
+  for (const auto& host : hosts_) {
+    if (part.unordered.contains(host->number())) fewest = std::min(fewest, host->hello.processors);
+  }
+  part.order.host_processors = fewest;
+  world.segment.header().host_processors = static_cast<std::int32_t>(fewest);
+}
+
+void Hosts::send_orders(Part& part) {
+  for (const auto& host : hosts_) {
+    if (part.unordered.erase(host->number()) == 0) continue;
+    part.order.placement.here = host->number();
+    part.order.address = host->hello.address;
+    if (!host->hello.caller_address.empty()) {
+      for (const auto& world : worlds_) set_address(host->hello.caller_address, &world->segment.header());
+    }
+    host->channel().send(Frame::kStart, encode(part.order));
+  }
+}
+
+bool Hosts::start_first(World& world, const Preparation& preparation, Refusal* refusal) {
+  Part& part = add_part(world, preparation);
+  if (!part.refusal.text.empty()) {
+    *refusal = part.refusal;
+    return false;
+  }
+  agree(part);
+  send_orders(part);
   const int reader = options_.stdin_rank;
   if (reader == kNoRank || reader >= world.size() || world.ranks[static_cast<std::size_t>(reader)].here)
     return true;
@@ -226,8 +300,68 @@ bool Hosts::start(World& world, const Preparation& preparation, Refusal* refusal
 }
 
 bool Hosts::wait_until_started(Refusal* refusal) {
-  return wait([](const Host& host) { return host.started; }, kStartSeconds, "has not started its ranks",
-              refusal);
+  const auto has_started = [this](const Host& host) {
+    return !parts_.front()->awaited.contains(host.number());
+  };
+  return wait(has_started, kStartSeconds, "has not started its ranks", refusal);
+}
+
+void Hosts::start(World& world, const Preparation& preparation, BeginHere begin_here, Done done) {
+  Part& part = add_part(world, preparation);
+  part.begin_here = std::move(begin_here);
+  part.done = std::move(done);
+  part.deadline_ns = clock_ns() + static_cast<std::int64_t>((kConnectSeconds + kStartSeconds) * 1e9);
+  for (const int host : part.awaited) host_of(host);
+  follow_starts(clock_ns());
+}
+
+/// Why the ranks of a part cannot be started.
+bool Hosts::find_trouble(const Part& part, std::int64_t now_ns, Refusal* refusal) const {
+  for (const auto& host : hosts_) {
+    if (!part.awaited.contains(host->number())) continue;
+    if (host->lost) {
+      *refusal = {host->why_lost, kLostStatus};
+      return true;
+    }
+    if (now_ns < part.deadline_ns) continue;
+    *refusal = {format("host '%s' has not started its ranks within %g s", host->slots().name.c_str(),
+                       kConnectSeconds + kStartSeconds),
+                kLostStatus};
+    return true;
+  }
+  return false;
+}
+
+/// Goes on with worlds that are being started.
+void Hosts::follow_starts(std::int64_t now_ns) {
+  begin_more();
+  const auto is_open = [](const auto& part) { return part->done != nullptr; };
+  std::vector<std::pair<Done, Refusal>> over;  // told last: whoever hears of it may change parts_
+  for (const auto& part : parts_) {
+    if (!is_open(part)) continue;
+    Refusal refusal = part->refusal;
+    if (refusal.text.empty() && !part->unordered.empty() && have_come(*part, &refusal)) {
+      agree(*part);
+      if (part->begin_here(&refusal)) send_orders(*part);
+    }
+    if (refusal.text.empty()) find_trouble(*part, now_ns, &refusal);
+    if (!part->awaited.empty() && refusal.text.empty()) continue;
+    over.emplace_back(std::exchange(part->done, nullptr), refusal);
+  }
+  for (const auto& [done, refusal] : over) done(refusal.text.empty() ? nullptr : &refusal);
+  if (!over.empty()) user_.ranks_ended();  // of those that ended meanwhile
+}
+
+void Hosts::end_world(const World& world, int signal) {
+  const auto is_its = [&world](const auto& part) { return part->world == &world; };
+  const auto found = std::find_if(parts_.begin(), parts_.end(), is_its);
+  if (found == parts_.end()) return;
+  FieldWriter to;
+  to.number(static_cast<std::uint32_t>(world.number));
+  to.number(static_cast<std::uint32_t>(signal));
+  send_to_world(**found, nullptr, Frame::kEndWorld, to.take());
+  std::erase_if(ended_, [&world](const WorldRank& one) { return one.world == &world; });
+  parts_.erase(found);
 }
 
 // ----- what agents tell ------------------------------------------------------------------------------------
@@ -248,10 +382,20 @@ void Hosts::take(Host& from, Frame frame, std::string_view payload) {
       reports_.take_recording(from.number(), part, fields.text());
       return;
     }
-    case Frame::kRefused:
-      from.refusal.status = static_cast<int>(fields.number());
-      from.refusal.text = "host '" + from.slots().name + "': " + fields.text();
+    case Frame::kRefused: {
+      Part* const part = part_of(fields.number());
+      Refusal refusal{"", static_cast<int>(fields.number())};
+      refusal.text = "host '" + from.slots().name + "': " + fields.text();
+      if (part == nullptr || part->done == nullptr) {
+        from.refusal = refusal;
+      } else {
+        part->refusal = refusal;
+        follow_starts(clock_ns());
+      }
       return;
+    }
+    case Frame::kRequest:
+      return answer(from, payload);
     case Frame::kStarted:
       return take_started(from, payload);
     case Frame::kOutput:
@@ -274,9 +418,11 @@ void Hosts::take(Host& from, Frame frame, std::string_view payload) {
       break;
   }
   // Values, states, boards: of that host's ranks alone.
-  const int rank = mirror_ != nullptr ? mirror_->rank_of(payload) : -1;
-  if (rank < 0 || world_->placement.host(rank) != from.number() || !mirror_->take(frame, payload)) return;
-  if (frame != Frame::kBoard) send_to_others(&from, frame, payload);
+  Part* const part = part_of(Mirror::world_of(payload));
+  const int rank = part != nullptr ? part->mirror->rank_of(payload) : -1;
+  if (rank < 0 || part->world->placement.host(rank) != from.number() || !part->mirror->take(frame, payload))
+    return;
+  if (frame != Frame::kBoard) send_to_world(*part, &from, frame, payload);
 }
 
 /// One trip after the other, at the beginning and at the end of the job.
@@ -299,27 +445,49 @@ void Hosts::take_clock(Host& from, std::string_view payload) {
   if (over_) from.channel().send(Frame::kOver);
 }
 
-Rank* Hosts::rank_of(const Host& host, std::uint32_t number) const {
-  if (world_ == nullptr || number >= world_->ranks.size()) return nullptr;
-  return world_->placement.host(static_cast<int>(number)) == host.number() ? &world_->ranks[number] : nullptr;
+/// A rank of that host asks; the answer goes back to its agent.
+void Hosts::answer(Host& from, std::string_view payload) {
+  FieldReader fields(payload);
+  const std::uint32_t number = fields.number();
+  const std::string request = fields.text();
+  const auto reply = [this, number, host = from.number()](const SpawnAnswer& given) {
+    FieldWriter to;
+    to.number(number);
+    to.text(encode(given));
+    Host& asked = host_of(host);
+    if (asked.open()) asked.channel().send(Frame::kAnswer, to.take());
+  };
+  if (!fields.over() || !user_.asked(request, reply)) reply({"mpiexec got a request of another version", {}});
+}
+
+Rank* Hosts::rank_of(const Host& host, std::uint32_t world, std::uint32_t number) const {
+  const Part* const part = part_of(world);
+  if (part == nullptr || number >= part->world->ranks.size()) return nullptr;
+  const bool is_its = part->world->placement.host(static_cast<int>(number)) == host.number();
+  return is_its ? &part->world->ranks[number] : nullptr;
 }
 
 void Hosts::take_started(Host& from, std::string_view payload) {
   FieldReader fields(payload);
+  const std::uint32_t world = fields.number();
   const std::uint32_t count = fields.length();
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t number = fields.number();
     const std::uint32_t pid = fields.number();
-    Rank* const rank = rank_of(from, number);
+    Rank* const rank = rank_of(from, world, number);
     if (rank == nullptr || pid == 0 || pid > INT_MAX) continue;
     rank->pid = static_cast<int>(pid);
   }
-  from.started = fields.over();
+  Part* const part = part_of(world);
+  if (part == nullptr || !fields.over()) return;
+  part->awaited.erase(from.number());
+  follow_starts(clock_ns());
 }
 
 void Hosts::take_output(Host& from, bool closed, std::string_view payload) {
   FieldReader fields(payload);
-  Rank* const rank = rank_of(from, fields.number());
+  const std::uint32_t world = fields.number();
+  Rank* const rank = rank_of(from, world, fields.number());
   const std::uint32_t stream = fields.number();
   if (rank == nullptr || (stream != STDOUT_FILENO && stream != STDERR_FILENO)) return;
   RankStream* const to = stream == STDOUT_FILENO ? rank->output.get() : rank->error.get();
@@ -335,13 +503,14 @@ void Hosts::take_ends(Host& from, std::string_view payload) {
   FieldReader fields(payload);
   const std::uint32_t count = fields.length();
   for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t world = fields.number();
     const std::uint32_t number = fields.number();
     const auto status = static_cast<int>(fields.number());
-    Rank* const rank = rank_of(from, number);
+    Rank* const rank = rank_of(from, world, number);
     if (rank == nullptr || !rank->running()) continue;
     rank->ended = true;
     rank->wait_status = status;
-    ended_.push_back({world_, static_cast<int>(number)});
+    ended_.push_back({part_of(world)->world, static_cast<int>(number)});
   }
   user_.ranks_ended();
 }
@@ -361,6 +530,15 @@ void Hosts::take_leaks(std::string_view payload) {
 void Hosts::send_to_others(const Host* except, Frame frame, std::string_view payload) {
   for (const auto& host : hosts_) {
     if (host.get() != except && host->open()) host->channel().send(frame, payload);
+  }
+}
+
+/// To the hosts that have ranks of that world.
+void Hosts::send_to_world(const Part& part, const Host* except, Frame frame, std::string_view payload) {
+  for (const auto& host : hosts_) {
+    const bool is_its =
+        part.world->placement.uses(host->number()) && !part.unordered.contains(host->number());
+    if (host.get() != except && host->open() && is_its) host->channel().send(frame, payload);
   }
 }
 
@@ -387,18 +565,20 @@ void Hosts::lose(Host& host, const std::string& why) {
   if (!host.settled) reports_.note_lost(host.number(), name);
   host.agent().messages().take_available();
   host.channel().close();
-  if (world_ == nullptr) return;
   bool ran = false;
-  for (std::size_t number = 0; number < world_->ranks.size(); ++number) {
-    Rank* const rank = rank_of(host, static_cast<std::uint32_t>(number));
-    if (rank == nullptr) continue;
-    if (rank->running()) {
-      ran = true;
-      rank->ended = true;
-      rank->wait_status = SIGKILL;
-    }
-    for (RankStream* stream : {rank->output.get(), rank->error.get()}) {
-      if (stream != nullptr) stream->take_end();
+  for (const auto& part : parts_) {
+    for (std::size_t number = 0; number < part->world->ranks.size(); ++number) {
+      Rank* const rank =
+          rank_of(host, static_cast<std::uint32_t>(part->world->number), static_cast<std::uint32_t>(number));
+      if (rank == nullptr || rank->here) continue;
+      if (rank->running()) {
+        ran = true;
+        rank->ended = true;
+        rank->wait_status = SIGKILL;
+      }
+      for (RankStream* stream : {rank->output.get(), rank->error.get()}) {
+        if (stream != nullptr) stream->take_end();
+      }
     }
   }
   if (ran) user_.host_lost(host.why_lost);
@@ -421,12 +601,14 @@ bool Hosts::send_installation(Host& host) {
 }
 
 void Hosts::tell_values() {
-  if (mirror_ == nullptr) return;
-  const auto tell = [this](Frame frame, const std::string& payload) {
-    send_to_others(nullptr, frame, payload);
-  };
-  mirror_->tell_values(tell);
-  mirror_->tell_states(tell);
+  for (const auto& part : parts_) {
+    const auto tell = [&](Frame frame, const std::string& payload) {
+      send_to_world(*part, nullptr, frame, payload);
+    };
+    if (!part->unordered.empty()) continue;  // those that have no order would not know the world
+    part->mirror->tell_values(tell);
+    part->mirror->tell_states(tell);
+  }
 }
 
 void Hosts::note_stop() {
@@ -454,13 +636,16 @@ void Hosts::follow(std::int64_t now_ns) {
   }
   held_ = full;
   if (full) due_ns_ = std::min(due_ns_, now_ns + kQuestionsNs);
-  if (mirror_ == nullptr || over_) return;
-  mirror_->tell_questions([this](Frame frame, const std::string& payload) {
-    const int number = world_->placement.host(mirror_->rank_of(payload));
-    for (const auto& host : hosts_) {
-      if (host->number() == number && host->open()) host->channel().send(frame, payload);
-    }
-  });
+  if (parts_.empty() || over_) return;
+  follow_starts(now_ns);
+  for (const auto& part : parts_) {
+    part->mirror->tell_questions([&](Frame frame, const std::string& payload) {
+      const int number = part->world->placement.host(part->mirror->rank_of(payload));
+      for (const auto& host : hosts_) {
+        if (host->number() == number && host->open()) host->channel().send(frame, payload);
+      }
+    });
+  }
   if (now_ns < values_due_ns_) return;
   tell_values();
   values_due_ns_ = now_ns + kValuesNs;

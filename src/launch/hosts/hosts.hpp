@@ -1,17 +1,21 @@
 // Hosts: the other hosts of a job, as the mpiexec that the user started has them: an agent on each, started
 // by ssh, srun or the like.
 //
-//   connect()  starts all agents at once and waits until each has said what it is
-//   start()    sends each its order, and waits until its ranks run
-//   follow()   carries values, states and questions to and fro; notices a host that is silent
-//   settle()   tells them that the job is over
+//   connect()      starts the agents that the first world needs at once, and waits until each has said what
+//   it
+//                  is
+//   start_first()  sends each its order; wait_until_started() waits until its ranks run
+//   start()        the same for ranks that are spawned, without waiting; an agent that is missing is started
+//   follow()       carries values, states and questions to and fro; notices a host that is silent
+//   settle()       tells them that the job is over
 //
-// What agents tell of ranks goes into the world and its segment, where all others look. A host that is lost
-// ends the job: its ranks count as ended. One thread. What it is given outlives it.
+// What agents tell of ranks goes into their world and its segment, where all others look. A host that is lost
+// ends the job, where it had ranks: these count as ended. One thread. What it is given outlives it.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,10 +26,12 @@
 #include "launch/host/rank_processes.hpp"
 #include "launch/hosts/mirror.hpp"
 #include "launch/hosts/orders.hpp"
+#include "launch/hosts/place_ranks.hpp"
 #include "launch/options/options.hpp"
 #include "launch/report/reports.hpp"
 #include "launch/start/preparation.hpp"
 #include "launch/start/rank_streams.hpp"
+#include "launch/start/spawn_service.hpp"
 #include "launch/stream/console.hpp"
 
 namespace tasuki::launch {
@@ -38,6 +44,8 @@ class HostsUser {
   virtual void host_lost(const std::string& text) = 0;
   /// Whether the job is to go on, as it does until a signal or a failure ends it.
   virtual bool goes_on() const = 0;
+  /// A rank elsewhere asks for ranks, or for a name. Returns false when `request` is none of these.
+  virtual bool asked(const std::string& request, const Reply& reply) = 0;
 
  protected:
   ~HostsUser() = default;
@@ -45,20 +53,29 @@ class HostsUser {
 
 class Hosts final : public FarProcesses {
  public:
-  Hosts(EventLoop& loop, const Options& options, Console& console, ConsoleStreams& streams, Reports& reports,
-        HostsUser& user);
+  Hosts(EventLoop& loop, const Options& options, const Family& family, Worlds& worlds, Console& console,
+        ConsoleStreams& streams, Reports& reports, HostsUser& user);
   ~Hosts();
 
   /// Starts agents on the hosts of the placement but this one. Returns false, and why, when one did not come.
-  bool connect(const std::vector<HostSlots>& hosts, const Placement& placement, Refusal* refusal);
-
-  /// Starts the ranks of the world that are not here. REQUIRES: it is prepared.
-  bool start(World& world, const Preparation& preparation, Refusal* refusal);
+  bool connect(const Placement& placement, Refusal* refusal);
+  /// Starts the ranks of the first world that are not here. REQUIRES: it is prepared, and connect() has
+  /// succeeded.
+  bool start_first(World& world, const Preparation& preparation, Refusal* refusal);
   /// Waits until they run.
   bool wait_until_started(Refusal* refusal);
 
-  /// Carries on what ranks here have put and where they are. REQUIRES for all that follow: connect() has
-  /// succeeded.
+  /// Told once, in the middle of the event loop: null when all ranks of the world run, else why not.
+  using Done = std::function<void(const Refusal* why_not)>;
+  /// Starts those that are here. Returns false, and why, when it cannot.
+  using BeginHere = std::function<bool(Refusal* refusal)>;
+  /// Starts the ranks of a world, once all its hosts have come. REQUIRES: it is prepared.
+  void start(World& world, const Preparation& preparation, BeginHere begin_here, Done done);
+
+  /// Sends the signal to what runs of the world elsewhere, and forgets it. Nothing is told of it any more.
+  void end_world(const World& world, int signal);
+
+  /// Carries on what ranks here have put and where they are.
   void tell_values();
   void follow(std::int64_t now_ns);
   /// This process was stopped, and goes on.
@@ -76,7 +93,28 @@ class Hosts final : public FarProcesses {
  private:
   class Host;
   class Input;
+  /// What is elsewhere of a world.
+  struct Part {
+    World* world = nullptr;
+    std::unique_ptr<Mirror> mirror;
+    StartOrder order;
+    std::set<int> unordered;  // hosts that have no order yet
+    std::set<int> awaited;    // whose ranks do not run yet
+    std::int64_t deadline_ns = 0;
+    Refusal refusal{"", 0};
+    BeginHere begin_here;
+    Done done;  // null: it has been told
+  };
 
+  Part& add_part(World& world, const Preparation& preparation);
+  Part* part_of(std::uint32_t world) const;
+  Host& host_of(int number);
+  bool is_ready(Host& host, Refusal* refusal);
+  bool have_come(const Part& part, Refusal* refusal);
+  void agree(Part& part);
+  void send_orders(Part& part);
+  void follow_starts(std::int64_t now_ns);
+  bool find_trouble(const Part& part, std::int64_t now_ns, Refusal* refusal) const;
   void take(Host& from, Frame frame, std::string_view payload);
   void take_started(Host& from, std::string_view payload);
   void take_output(Host& from, bool closed, std::string_view payload);
@@ -89,18 +127,21 @@ class Hosts final : public FarProcesses {
   void take_clock(Host& from, std::string_view payload);
   bool wait(const std::function<bool(const Host&)>& done, double seconds, const char* what, Refusal* refusal);
   void send_to_others(const Host* except, Frame frame, std::string_view payload);
-  Rank* rank_of(const Host& host, std::uint32_t number) const;
+  void send_to_world(const Part& part, const Host* except, Frame frame, std::string_view payload);
+  Rank* rank_of(const Host& host, std::uint32_t world, std::uint32_t number) const;
+  void answer(Host& from, std::string_view payload);
   StartOrder order_for(World& world, const Preparation& preparation) const;
 
   EventLoop& loop_;
   const Options& options_;
+  const Family& family_;
+  Worlds& worlds_;
   Console& console_;
   ConsoleStreams& streams_;
   Reports& reports_;
   HostsUser& user_;
-  World* world_ = nullptr;
   std::vector<std::unique_ptr<Host>> hosts_;
-  std::unique_ptr<Mirror> mirror_;
+  std::vector<std::unique_ptr<Part>> parts_;
   std::unique_ptr<Input> input_;
   std::vector<WorldRank> ended_;
   std::string archive_;  // of this installation, for hosts that have none

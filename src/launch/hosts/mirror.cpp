@@ -10,7 +10,7 @@
 namespace tasuki::launch {
 namespace {
 
-enum class BoardPart : std::uint32_t { kLine, kReport, kFiles };
+enum BoardPart : std::uint32_t { kLine, kReport, kFiles };
 
 template <class Thing>
 std::string bytes_of(const Thing& thing) {
@@ -44,35 +44,21 @@ LineCopy copy_of(const CallLine& line) {
   return copy;
 }
 
-std::string of_rank(int rank, const std::string& text) {
-  FieldWriter to;
-  to.number(static_cast<std::uint32_t>(rank));
-  to.text(text);
-  return to.take();
-}
-
-std::string board_part(int rank, BoardPart part, const std::string& text) {
-  FieldWriter to;
-  to.number(static_cast<std::uint32_t>(part));
-  to.text(text);
-  return of_rank(rank, to.take());
-}
-
 /// `clock_ahead_ns`: what this host's clock shows more than that of the rank's host; unknown at first. It
 /// stays the same, for a wait that began at another time is taken for another wait.
 bool take_board(const std::string& text, std::optional<std::int64_t>* clock_ahead_ns, CallBoard* board) {
   FieldReader from(text);
-  const auto part = static_cast<BoardPart>(from.number());
+  const auto part = from.number();
   const std::string bytes = from.text();
   if (!from.over()) return false;
-  if (part == BoardPart::kLine) {
+  if (part == kLine) {
     LineCopy copy{};
     if (!read_bytes(bytes, &copy)) return false;
     put_back(copy.values, &board->line);
     board->line.moves.store(copy.moves, std::memory_order_relaxed);
     return true;
   }
-  if (part == BoardPart::kReport) {
+  if (part == kReport) {
     ReportCopy copy{};
     if (!read_bytes(bytes, &copy)) return false;
     if (!*clock_ahead_ns) *clock_ahead_ns = clock_ns() - copy.now_ns;
@@ -81,14 +67,28 @@ bool take_board(const std::string& text, std::optional<std::int64_t>* clock_ahea
     return true;
   }
   const std::size_t files = bytes.size() / sizeof(MappedFile);
-  if (part != BoardPart::kFiles || bytes.size() % sizeof(MappedFile) != 0 || files > kMappedFiles)
-    return false;
+  if (part != kFiles || bytes.size() % sizeof(MappedFile) != 0 || files > kMappedFiles) return false;
   std::memcpy(board->files, bytes.data(), bytes.size());
   board->files_known.store(static_cast<std::uint32_t>(files), std::memory_order_release);
   return true;
 }
 
 }  // namespace
+
+std::string Mirror::of_rank(int rank, const std::string& text) const {
+  FieldWriter to;
+  to.number(static_cast<std::uint32_t>(world_.number));
+  to.number(static_cast<std::uint32_t>(rank));
+  to.text(text);
+  return to.take();
+}
+
+std::string Mirror::board_part(int rank, std::uint32_t part, const std::string& text) const {
+  FieldWriter to;
+  to.number(part);
+  to.text(text);
+  return of_rank(rank, to.take());
+}
 
 Mirror::Mirror(World& world) : world_(world), told_(world.ranks.size()) {}
 
@@ -123,21 +123,21 @@ void Mirror::tell_boards(const Tell& tell) {
     const CallBoard& board = world_.segment.board(rank);
     std::string line = bytes_of(copy_of(board.line));
     if (line != told.line) {
-      tell(Frame::kBoard, board_part(rank, BoardPart::kLine, line));
+      tell(Frame::kBoard, board_part(rank, kLine, line));
       told.line = std::move(line);
     }
     const std::uint64_t version = board.version.load(std::memory_order_acquire);
     ReportCopy copy{};
     if (version != told.report && read_report(board, &copy.report)) {
       copy.now_ns = clock_ns();
-      tell(Frame::kBoard, board_part(rank, BoardPart::kReport, bytes_of(copy)));
+      tell(Frame::kBoard, board_part(rank, kReport, bytes_of(copy)));
       told.report = version;
     }
     const std::uint32_t files = board.files_known.load(std::memory_order_acquire);
     if (told.files || files == 0 || files > kMappedFiles) return;
     told.files = true;
     const std::string bytes(reinterpret_cast<const char*>(board.files), files * sizeof(MappedFile));
-    tell(Frame::kBoard, board_part(rank, BoardPart::kFiles, bytes));
+    tell(Frame::kBoard, board_part(rank, kFiles, bytes));
   });
 }
 
@@ -150,17 +150,23 @@ void Mirror::tell_questions(const Tell& tell) {
   });
 }
 
+std::uint32_t Mirror::world_of(std::string_view payload) {
+  return FieldReader(payload).number();
+}
+
 int Mirror::rank_of(std::string_view payload) const {
   FieldReader from(payload);
+  const std::uint32_t world = from.number();
   const std::uint32_t rank = from.number();
-  return rank < world_.ranks.size() ? static_cast<int>(rank) : -1;
+  return static_cast<int>(world) == world_.number && rank < world_.ranks.size() ? static_cast<int>(rank) : -1;
 }
 
 bool Mirror::take(Frame frame, std::string_view payload) {
   FieldReader from(payload);
+  const std::uint32_t world = from.number();
   const std::uint32_t rank = from.number();
   const std::string text = from.text();
-  if (!from.over() || rank >= world_.ranks.size()) return false;
+  if (!from.over() || static_cast<int>(world) != world_.number || rank >= world_.ranks.size()) return false;
   const auto number = static_cast<int>(rank);
   if (frame == Frame::kAsk) {  // of a rank here, as the others are of ranks elsewhere
     std::uint64_t asked = 0;

@@ -38,6 +38,9 @@ class Mirror {
   /// Writes what another host has told. Returns false, and has changed nothing, when it cannot be right.
   bool take(Frame frame, std::string_view payload);
 
+  World& world() const { return world_; }
+  /// The number of the world that a frame is of.
+  static std::uint32_t world_of(std::string_view payload);
   /// The rank that a frame is of; -1: none of this world.
   int rank_of(std::string_view payload) const;
 
@@ -51,6 +54,8 @@ class Mirror {
     std::uint64_t asked = 0;
     std::optional<std::int64_t> clock_ahead_ns;  // of this host's clock, of a rank elsewhere
   };
+  std::string of_rank(int rank, const std::string& text) const;
+  std::string board_part(int rank, std::uint32_t part, const std::string& text) const;
   template <class Each>
   void for_each(bool here, Each&& each);
   std::byte* values() { return local::values_of(&world_.segment.header(), world_.size()); }

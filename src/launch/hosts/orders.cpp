@@ -101,9 +101,12 @@ Options read_options(FieldReader& from) {
 bool is_sound(const StartOrder& order) {
   std::size_t ranks = 0;
   for (const Application& application : order.options.applications) {
-    if (application.ranks < 1 || application.ranks > kRanksMax || application.command.empty()) return false;
+    const int least = order.world == 0 ? 1 : 0;  // a spawn may ask for none of a program
+    if (application.ranks < least || application.ranks > kRanksMax || application.command.empty())
+      return false;
     ranks += static_cast<std::size_t>(application.ranks);
   }
+  if (order.world > INT32_MAX || order.parent_port.size() >= local::kPortBytes) return false;
   const auto hosts = static_cast<int>(order.placement.hosts.size());
   const auto is_host = [hosts](int host) { return host >= 0 && host < hosts; };
   return ranks > 0 && ranks <= static_cast<std::size_t>(kRanksMax) &&
@@ -137,7 +140,9 @@ bool decode(std::string_view bytes, Hello* hello) {
 
 std::string encode(const StartOrder& order) {
   FieldWriter to;
+  to.number(order.world);
   to.wide_number(order.job_id);
+  to.text(order.parent_port);
   write(to, order.placement.hosts);
   to.number(static_cast<std::uint32_t>(order.placement.of_rank.size()));
   for (const int host : order.placement.of_rank) to.number(static_cast<std::uint32_t>(host));
@@ -149,13 +154,17 @@ std::string encode(const StartOrder& order) {
   to.number(order.host_processors);
   to.number(order.has_tuning ? 1 : 0);
   to.text(order.tuning);
+  to.number(static_cast<std::uint32_t>(order.family_hosts));
+  to.number(static_cast<std::uint32_t>(order.family_slots));
   to.number(static_cast<std::uint32_t>(order.silence_seconds * 1000));
   return to.take();
 }
 
 bool decode(std::string_view bytes, StartOrder* order) {
   FieldReader from(bytes);
+  order->world = from.number();
   order->job_id = from.wide_number();
+  order->parent_port = from.text();
   order->placement.hosts = read_texts(from);
   order->placement.of_rank.resize(from.length());
   for (int& host : order->placement.of_rank) host = static_cast<int>(from.number());
@@ -167,6 +176,8 @@ bool decode(std::string_view bytes, StartOrder* order) {
   order->host_processors = from.number();
   order->has_tuning = from.number() != 0;
   order->tuning = from.text();
+  order->family_hosts = static_cast<int>(from.number());
+  order->family_slots = static_cast<int>(from.number());
   order->silence_seconds = from.number() / 1000.0;
   return from.over() && is_sound(*order);
 }

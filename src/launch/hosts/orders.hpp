@@ -26,7 +26,9 @@ struct Hello {
 
 /// Start the ranks of `placement.here`.
 struct StartOrder {
+  std::uint32_t world = 0;
   std::uint64_t job_id = 0;
+  std::string parent_port;  // of those that are spawned
   Placement placement;
   Options options;                       // what concerns the start of ranks
   std::vector<std::string> environment;  // "NAME=value", for all ranks
@@ -35,6 +37,8 @@ struct StartOrder {
   std::uint32_t host_processors = 0;     // the fewest that a host of the job has
   bool has_tuning = false;
   std::string tuning;
+  int family_hosts = 1;  // Preparation::set_family()
+  int family_slots = 0;
   double silence_seconds = 0;  // after which a host is taken for dead
 };
 

@@ -13,7 +13,7 @@
 #include "launch/base/format.hpp"
 #include "launch/host/host_name.hpp"
 #include "launch/host/signals.hpp"
-#include "launch/job/place_ranks.hpp"
+#include "launch/hosts/place_ranks.hpp"
 
 namespace tasuki::launch {
 namespace {
@@ -29,16 +29,17 @@ Job::Job(const Options& options, const Inherited& inherited, int signal_fd)
     : options_(options),
       signal_fd_(signal_fd),
       console_(loop_, STDOUT_FILENO, STDERR_FILENO),
+      family_(options),
       processes_(worlds_),
       ending_(worlds_, processes_, console_, options.timeout_seconds),
       reports_(options, worlds_, console_),
       doctor_(loop_, worlds_, options),
       top_(worlds_, console_),
       streams_(loop_, options, console_),
-      hosts_(loop_, options, console_, streams_, reports_, *this),
+      hosts_(loop_, options, family_, worlds_, console_, streams_, reports_, *this),
       preparation_(options, reports_, processes_.launcher_id()),
       starter_(options, inherited, streams_, console_, processes_, reports_),
-      spawner_(worlds_, processes_, reports_, preparation_, starter_, hosts_, ending_),
+      spawner_(worlds_, processes_, reports_, preparation_, starter_, hosts_, ending_, family_),
       spawns_(loop_, spawner_) {
   processes_.add(hosts_);
   loop_.add_readable(signal_fd_, this);
@@ -48,6 +49,7 @@ int Job::run() {
   starter_.spare_launcher();
   processes_.begin();
   preparation_.set_spawn_socket(spawns_.listen());
+  preparation_.set_family(family_.machines(), family_.slots());
   ending_.begin_time_limit();
   if (options_.spawn_socket >= 0) {
     spawns_.serve_owner(options_.spawn_socket);
@@ -66,10 +68,9 @@ bool Job::start_first_world() {
   world->number = worlds_.next_number(false);
   world->applications = options_.applications;
   Refusal refusal;
-  std::vector<HostSlots> hosts;
-  if (!place_ranks(options_, &hosts, &world->placement, &refusal) ||
+  if (!family_.place_first(options_, &world->placement, &refusal) ||
       !preparation_.prepare(world.get(), &refusal) ||
-      (world->placement.spread() && !hosts_.connect(hosts, world->placement, &refusal))) {
+      (world->placement.spread() && !hosts_.connect(world->placement, &refusal))) {
     ending_.fail_with(refusal.status);
     if (!refusal.text.empty()) console_.say("mpiexec: " + refusal.text);
     return false;
@@ -89,7 +90,7 @@ bool Job::start_first_world() {
 bool Job::start_ranks(World* world, Refusal* refusal) {
   if (!hosts_.any()) return starter_.start(world, refusal);
   starting_ = true;
-  const bool started = hosts_.start(*world, preparation_, refusal) && starter_.start(world, refusal) &&
+  const bool started = hosts_.start_first(*world, preparation_, refusal) && starter_.start(world, refusal) &&
                        hosts_.wait_until_started(refusal);
   starting_ = false;
   if (started) look_for_ended();

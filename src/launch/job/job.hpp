@@ -24,6 +24,7 @@
 #include "launch/ending/ending.hpp"
 #include "launch/host/rank_processes.hpp"
 #include "launch/hosts/hosts.hpp"
+#include "launch/hosts/place_ranks.hpp"
 #include "launch/job/spawner.hpp"
 #include "launch/options/options.hpp"
 #include "launch/report/reports.hpp"
@@ -50,6 +51,9 @@ class Job final : public Ready, public HostsUser {
   void ranks_ended() override { look_for_ended(); }
   void host_lost(const std::string& text) override;
   bool goes_on() const override { return ending_.job_runs(); }
+  bool asked(const std::string& request, const Reply& reply) override {
+    return ask(spawner_, request, reply);
+  }
 
  private:
   bool start_first_world();
@@ -68,6 +72,7 @@ class Job final : public Ready, public HostsUser {
   bool starting_ = false;  // ranks on several hosts
   EventLoop loop_;
   Console console_;
+  const Family family_;
   Worlds worlds_;
   RankProcesses processes_;
   Ending ending_;

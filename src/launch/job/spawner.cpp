@@ -30,21 +30,61 @@ std::string applications_of(const SpawnRequest& request, std::vector<Application
   return {};
 }
 
-std::string Spawner::spawn(const SpawnRequest& request) {
+/// Returns why it cannot be made, or nothing: then it is ready to be started.
+std::string Spawner::make_world(const SpawnRequest& request, World** made) {
   if (!ending_.job_runs()) return "the job is ending";
-  if (hosts_.any()) return "a job on several hosts cannot spawn yet";
   auto world = std::make_unique<World>();
   world->number = worlds_.next_number(true);
-  const std::string wrong = applications_of(request, &world->applications);
-  if (!wrong.empty()) return wrong;
+  std::string wrong = applications_of(request, &world->applications);
+  if (!wrong.empty() || !family_.place_spawned(request, worlds_, &world->placement, &wrong)) return wrong;
   Refusal refusal;
   if (!preparation_.prepare(world.get(), &refusal)) return refusal.text;
   std::snprintf(world->segment.header().parent_port, local::kPortBytes, "%s", request.parent_port.c_str());
-  World& started = worlds_.add(std::move(world));
-  if (starter_.start(&started, &refusal)) return {};
-  processes_.end_world(started, SIGKILL);  // those that run must not wait for the others
-  worlds_.remove(started);
-  return refusal.text;
+  *made = &worlds_.add(std::move(world));
+  return {};
+}
+
+void Spawner::spawn(const SpawnRequest& request, Reply reply) {
+  World* world = nullptr;
+  const std::string wrong = make_world(request, &world);
+  if (world == nullptr) return reply({wrong, {}});
+  const auto begin_here = [this, world](Refusal* refusal) { return starter_.start(world, refusal); };
+  Refusal refusal;
+  if (!world->placement.spread()) {
+    if (!begin_here(&refusal)) drop_world(*world);
+    return reply({refusal.text, {}});
+  }
+  world->starting = true;
+  hosts_.start(*world, preparation_, begin_here,
+               [this, world, reply = std::move(reply)](const Refusal* why_not) {
+                 world->starting = false;
+                 if (why_not != nullptr) drop_world(*world);
+                 reply({why_not != nullptr ? why_not->text : std::string(), {}});
+               });
+}
+
+/// Ranks of it that run must not wait for those that could not be started.
+void Spawner::drop_world(World& world) {
+  hosts_.end_world(world, SIGKILL);
+  processes_.end_world(world, SIGKILL);
+  worlds_.remove(world);
+}
+
+void Spawner::ask_about_name(const NameRequest& request, const Reply& reply) {
+  const auto known = names_.find(request.service);
+  const bool is_known = known != names_.end();
+  switch (request.verb) {
+    case NameRequest::Verb::kPublish:
+      if (is_known) return reply({"it is published already by a job of this mpiexec", {}});
+      names_[request.service] = request.port;
+      break;
+    case NameRequest::Verb::kUnpublish:
+      if (is_known && known->second == request.port) names_.erase(known);
+      break;
+    case NameRequest::Verb::kLookUp:
+      return reply({{}, is_known ? known->second : std::string()});
+  }
+  reply({});
 }
 
 void Spawner::retire_worlds() {
@@ -54,6 +94,7 @@ void Spawner::retire_worlds() {
   }
   for (World* world : over) {
     reports_.take_statistics(*world);
+    hosts_.end_world(*world, SIGTERM);
     processes_.end_world(*world, SIGTERM);
     worlds_.remove(*world);
   }

@@ -4,12 +4,14 @@
 // One thread. What it is given outlives it.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "launch/ending/ending.hpp"
 #include "launch/host/rank_processes.hpp"
 #include "launch/hosts/hosts.hpp"
+#include "launch/hosts/place_ranks.hpp"
 #include "launch/report/reports.hpp"
 #include "launch/start/preparation.hpp"
 #include "launch/start/rank_starter.hpp"
@@ -24,16 +26,18 @@ std::string applications_of(const SpawnRequest& request, std::vector<Application
 class Spawner final : public SpawnHandler {
  public:
   Spawner(Worlds& worlds, RankProcesses& processes, Reports& reports, Preparation& preparation,
-          RankStarter& starter, Hosts& hosts, Ending& ending)
+          RankStarter& starter, Hosts& hosts, Ending& ending, const Family& family)
       : worlds_(worlds),
         processes_(processes),
         reports_(reports),
         preparation_(preparation),
         starter_(starter),
         hosts_(hosts),
-        ending_(ending) {}
+        ending_(ending),
+        family_(family) {}
 
-  std::string spawn(const SpawnRequest& request) override;
+  void spawn(const SpawnRequest& request, Reply reply) override;
+  void ask_about_name(const NameRequest& request, const Reply& reply) override;
   void take_leaks(const LeakReport& report) override { reports_.take_leaks(report); }
   void take_values() override { hosts_.tell_values(); }
 
@@ -46,6 +50,9 @@ class Spawner final : public SpawnHandler {
   void retire_worlds();
 
  private:
+  std::string make_world(const SpawnRequest& request, World** made);
+  void drop_world(World& world);
+
   Worlds& worlds_;
   RankProcesses& processes_;
   Reports& reports_;
@@ -53,6 +60,8 @@ class Spawner final : public SpawnHandler {
   RankStarter& starter_;
   Hosts& hosts_;
   Ending& ending_;
+  const Family& family_;
+  std::map<std::string, std::string> names_;  // ports by services: what jobs on several hosts publish
 };
 
 }  // namespace tasuki::launch

@@ -158,19 +158,21 @@ void Preparation::choose_heap(const Application& application, int ranks, const c
   }
 }
 
-/// What is spawned is on one node, beside the ranks of the job that it comes from.
+/// What is spawned is on one node of each host, beside the ranks of the job that it comes from.
 bool Preparation::make_segment(World* world, std::uint64_t job_id, Refusal* refusal) const {
   std::vector<int> applications;
   for (const Rank& rank : world->ranks) applications.push_back(static_cast<int>(rank.application));
   const int nodes = world->spawned() ? 1 : options_.nodes;
   const std::vector<int> node_of_rank = world->placement.spread()
-                                            ? world->placement.of_rank
+                                            ? world->placement.nodes()
                                             : plan_nodes(world->size(), nodes, options_.node_order);
   if (!world->segment.make(applications, &refusal->text, node_of_rank, job_id)) return false;
   local::JobHeader& header = world->segment.header();
   header.hosts = world->placement.spread() ? header.nodes : 1;
   header.spawn_number = world->number;
-  header.universe_size = options_.universe_size > 0 ? options_.universe_size : local::processors_available();
+  const int slots = family_slots_ > 0 ? family_slots_ : local::processors_available();
+  header.universe_size = options_.universe_size > 0 ? options_.universe_size : slots;
+  header.family_hosts = family_hosts_;
   header.wants_statistics = options_.statistics != StatisticsForm::kNone ? 1 : 0;
   std::snprintf(header.launcher_socket, local::kSocketBytes, "%s", spawn_socket_.c_str());
   return true;

@@ -33,6 +33,14 @@ class Preparation {
   /// The name of the socket at which ranks ask for more; empty: no rank can spawn. Before prepare().
   void set_spawn_socket(std::string name) { spawn_socket_ = std::move(name); }
 
+  /// The hosts that ranks may be started on, and their slots; 0: as many as this one has processors.
+  void set_family(int hosts, int slots) {
+    family_hosts_ = hosts;
+    family_slots_ = slots;
+  }
+  int family_hosts() const { return family_hosts_; }
+  int family_slots() const { return family_slots_; }
+
   /// The table of tuning parameters that the mpiexec has read whose agent this is.
   void take_tuning(bool has, std::string text) {
     has_tuning_ = has;
@@ -59,6 +67,8 @@ class Preparation {
   Reports& reports_;
   const std::string launcher_id_;
   std::string spawn_socket_;
+  int family_hosts_ = 1;
+  int family_slots_ = 0;
   bool has_tuning_ = false;  // an application names a table of parameters
   std::string tuning_;       // its text: tuning/table.hpp
 };

@@ -17,7 +17,8 @@
 
 namespace tasuki::launch {
 
-class SpawnService::Connection final : public Ready {
+class SpawnService::Connection final : public Ready,
+                                       public std::enable_shared_from_this<SpawnService::Connection> {
  public:
   Connection(SpawnService& service, int fd) : service_(service), fd_(fd) {
     fcntl(fd_, F_SETFL, O_NONBLOCK);
@@ -28,6 +29,7 @@ class SpawnService::Connection final : public Ready {
   bool open() const { return fd_ >= 0; }
 
   void ready() override {
+    const auto keep = shared_from_this();
     const bool over = read_all();
     while (open() && take_message()) {  // what was said before the end counts: the farewell may come with it
     }
@@ -67,19 +69,22 @@ class SpawnService::Connection final : public Ready {
       service_.handler_.take_values();
       return true;
     }
-    SpawnRequest request;
     LeakReport report;
-    SpawnAnswer answer{"mpiexec got a request of another version"};
-    if (decode(message, &request)) {
-      answer.error = service_.handler_.spawn(request);
-    } else if (decode(message, &report)) {
+    if (decode(message, &report)) {
       service_.handler_.take_leaks(report);
-      answer.error.clear();
+      answer({});
+    } else if (!ask(service_.handler_, message, [self = weak_from_this()](const SpawnAnswer& given) {
+                 if (const auto connection = self.lock()) connection->answer(given);
+               })) {
+      answer({"mpiexec got a request of another version", {}});
     }
-    // An answer is short, so there is room, unless it goes to a process that asks and asks and never reads:
-    // mpiexec does not wait for that.
-    if (!write_message(fd_, encode(answer))) end();
     return open();
+  }
+
+  /// It is short, so there is room, unless it goes to a process that asks and asks and never reads: mpiexec
+  /// does not wait for that.
+  void answer(const SpawnAnswer& answer) {
+    if (open() && !write_message(fd_, encode(answer))) end();
   }
 
   void end() {
@@ -101,6 +106,19 @@ class SpawnService::Connection final : public Ready {
   bool farewell_said_ = false;
   std::string bytes_;
 };
+
+bool ask(SpawnHandler& handler, const std::string& message, const Reply& reply) {
+  SpawnRequest request;
+  NameRequest name;
+  if (decode(message, &request)) {
+    handler.spawn(request, reply);
+  } else if (decode(message, &name)) {
+    handler.ask_about_name(name, reply);
+  } else {
+    return false;
+  }
+  return true;
+}
 
 SpawnService::SpawnService(EventLoop& loop, SpawnHandler& handler) : loop_(loop), handler_(handler) {}
 
@@ -131,7 +149,7 @@ std::string SpawnService::listen() {
 }
 
 void SpawnService::serve_owner(int fd) {
-  connections_.push_back(std::make_unique<Connection>(*this, fd));
+  connections_.push_back(std::make_shared<Connection>(*this, fd));
   owner_ = connections_.back().get();
 }
 
@@ -147,7 +165,7 @@ void SpawnService::ready() {
       close(fd);  // another user's business is none of this job's
       continue;
     }
-    connections_.push_back(std::make_unique<Connection>(*this, fd));
+    connections_.push_back(std::make_shared<Connection>(*this, fd));
   }
 }
 

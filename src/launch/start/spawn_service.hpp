@@ -1,11 +1,12 @@
-// SpawnService: where ranks ask mpiexec to start more (MPI 11.8), over Unix sockets; see
+// SpawnService: where ranks ask mpiexec to start more (MPI 11.8), and for names, over Unix sockets; see
 // job/spawn_request.hpp for what they say. At their end they say there too what they left behind
-// (job/leak_report.hpp).
+// (job/leak_report.hpp). An answer may come later: hosts have to be reached for it.
 //
 // A job's ranks connect, ask and close. A program that runs alone and starts an mpiexec for its spawns keeps
 // one connection, the owner's, as long as it lives.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,10 +17,17 @@
 
 namespace tasuki::launch {
 
+/// Takes the answer to a request, now or later, once. Where the one that asked is gone, it does nothing.
+using Reply = std::function<void(const SpawnAnswer& answer)>;
+
 class SpawnHandler {
  public:
-  /// Starts what is asked for. Returns why not; empty: it runs.
-  virtual std::string spawn(const SpawnRequest& request) = 0;
+  /// Starts what is asked for.
+  virtual void spawn(const SpawnRequest& request, Reply reply) = 0;
+
+  virtual void ask_about_name(const NameRequest& /*request*/, const Reply& reply) {
+    reply({"names are not kept here", {}});
+  }
 
   /// What a rank left behind when it ended MPI.
   virtual void take_leaks(const LeakReport& report) = 0;
@@ -33,6 +41,9 @@ class SpawnHandler {
  protected:
   ~SpawnHandler() = default;
 };
+
+/// Hands an encoded request to the handler. Returns false when it is none.
+bool ask(SpawnHandler& handler, const std::string& message, const Reply& reply);
 
 class SpawnService final : public Ready {
  public:
@@ -57,7 +68,7 @@ class SpawnService final : public Ready {
   EventLoop& loop_;
   SpawnHandler& handler_;
   int listener_ = -1;
-  std::vector<std::unique_ptr<Connection>> connections_;
+  std::vector<std::shared_ptr<Connection>> connections_;
   Connection* owner_ = nullptr;
 };
 

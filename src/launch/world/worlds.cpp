@@ -20,6 +20,7 @@ int World::ranks_here() const {
 }
 
 bool World::over() const {
+  if (starting) return false;
   bool over = std::none_of(ranks.begin(), ranks.end(), [](const Rank& rank) { return rank.running(); });
   for_each_stream([&over](const RankStream& stream) { over = over && !stream.open(); });
   return over;
@@ -33,6 +34,13 @@ World& Worlds::add(std::unique_ptr<World> world) {
 
 void Worlds::remove(const World& world) {
   std::erase_if(worlds_, [&world](const auto& one) { return one.get() == &world; });
+}
+
+World* Worlds::find(std::uint32_t number) const {
+  for (const auto& world : worlds_) {
+    if (static_cast<std::uint32_t>(world->number) == number) return world.get();
+  }
+  return nullptr;
 }
 
 int Worlds::running() const {

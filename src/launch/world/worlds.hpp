@@ -39,7 +39,8 @@ struct Rank {
 };
 
 struct World {
-  int number = 0;  // 0: the command line's; the others are counted from 1
+  bool starting = false;  // some of its ranks, on other hosts, have not been started yet
+  int number = 0;         // 0: the command line's; the others are counted from 1
   std::vector<Application> applications;
   std::vector<FoundProgram> programs;         // of each application
   std::vector<RankEnvironment> environments;  // of each application
@@ -112,6 +113,9 @@ class Worlds {
       for (int number = 0; number < world->size(); ++number) each(WorldRank{world.get(), number});
     }
   }
+  /// The world of that number; null: there is none.
+  World* find(std::uint32_t number) const;
+
   template <class Each>
   void for_each_stream(Each&& each) const {
     for (const auto& world : worlds_) world->for_each_stream(each);

@@ -114,14 +114,17 @@ TEST_F(MirrorTest, QuestionsAndReports) {
 
 TEST_F(MirrorTest, WhatCannotBeRightIsNotTaken) {
   FieldWriter own;
+  own.number(0);
   own.number(1);  // host 1's own rank
   own.text("12345678");
   EXPECT_FALSE(mirrors_[1]->take(Frame::kValues, own.take()));
   FieldWriter unknown;
+  unknown.number(0);
   unknown.number(2);
   unknown.text("12345678");
   EXPECT_FALSE(mirrors_[1]->take(Frame::kValues, unknown.take()));
   FieldWriter huge;
+  huge.number(0);
   huge.number(0);
   huge.text(std::string(100'000, 'x'));
   EXPECT_FALSE(mirrors_[1]->take(Frame::kValues, huge.take()));

@@ -12,6 +12,9 @@ namespace {
 StartOrder an_order() {
   StartOrder order;
   order.job_id = 0x123456789abcdef0;
+  order.world = 3;
+  order.parent_port = "tasuki:port";
+  order.family_hosts = 2;
   order.placement = {{"a", "b"}, {0, 1, 1}, 1};
   order.options.applications.resize(2);
   order.options.applications[0].command = {"./one", "-x", ""};
@@ -45,6 +48,9 @@ TEST(StartOrder, ComesBack) {
   EXPECT_TRUE(back.options.verbose && back.options.trace);
   EXPECT_FALSE(back.options.report_bindings || back.options.io_times);
   EXPECT_EQ(back.placement.of_rank, (std::vector<int>{0, 1, 1}));
+  EXPECT_EQ(back.world, 3U);
+  EXPECT_EQ(back.parent_port, "tasuki:port");
+  EXPECT_EQ(back.family_hosts, 2);
   EXPECT_DOUBLE_EQ(back.silence_seconds, 2.5);
 }
 
@@ -53,6 +59,7 @@ TEST(StartOrder, NumbersThatDoNotFitAreRefused) {
                             +[](StartOrder* order) { order->placement.of_rank[0] = 2; },
                             +[](StartOrder* order) { order->placement.here = -1; },
                             +[](StartOrder* order) { order->options.applications[0].command.clear(); },
+                            +[](StartOrder* order) { order->parent_port.assign(local::kPortBytes, 'x'); },
                             +[](StartOrder* order) { order->options.applications[1].ranks = 0; }}) {
     StartOrder order = an_order();
     spoil(&order);

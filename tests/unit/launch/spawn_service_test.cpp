@@ -24,19 +24,28 @@ namespace {
 
 class Counting final : public SpawnHandler {
  public:
-  std::string spawn(const SpawnRequest& request) override {
+  void spawn(const SpawnRequest& request, Reply reply) override {
     ++asked;
     for (const SpawnProgram& program : request.programs) {
       EXPECT_GE(program.ranks, 0);
       EXPECT_FALSE(program.command.empty());
     }
-    return "not here";
+    if (later) {
+      kept = std::move(reply);
+    } else {
+      reply({"not here", {}});
+    }
+  }
+  void ask_about_name(const NameRequest& request, const Reply& reply) override {
+    reply({{}, "port of " + request.service});
   }
   void owner_gone(bool in_order) override {
     ++gone;
     gone_in_order = in_order;
   }
   void take_leaks(const LeakReport&) override { ++leaks; }
+  bool later = false;
+  Reply kept;
   int leaks = 0;
   int asked = 0;
   int gone = 0;
@@ -73,7 +82,7 @@ class Service : public testing::Test {
   static std::string request() {
     SpawnRequest request;
     request.parent_port = "tasuki:1.2.3";
-    request.programs.push_back({3, {"./program", "one word", ""}, "/some/where", "", ""});
+    request.programs.push_back({3, {"./program", "one word", ""}, "/some/where", "", "", "node2:2"});
     return encode(request);
   }
   static void put(int fd, const std::string& bytes) {
@@ -89,6 +98,41 @@ class Service : public testing::Test {
 TEST_F(Service, AnswersARequest) {
   EXPECT_EQ(answer(), "not here");
   EXPECT_EQ(handler_.asked, 1);
+}
+
+TEST_F(Service, AnswersLater) {
+  handler_.later = true;
+  const int patient = connected();
+  EXPECT_TRUE(write_message(patient, request()));
+  turn();
+  char byte;
+  EXPECT_EQ(recv(patient, &byte, 1, MSG_DONTWAIT), -1) << "nothing yet";
+  handler_.kept({"after all", {}});
+  std::string message;
+  SpawnAnswer read;
+  EXPECT_TRUE(read_message(patient, &message) && decode(message, &read));
+  EXPECT_EQ(read.error, "after all");
+  EXPECT_TRUE(write_message(patient, request()));
+  turn();
+  close(patient);
+  turn();
+  const int another = connected();  // the service looks for connections that are closed
+  turn();
+  handler_.kept({"too late", {}});
+  handler_.kept = nullptr;
+  close(another);
+}
+
+TEST_F(Service, AnswersAboutNames) {
+  const int fd = connected();
+  EXPECT_TRUE(write_message(fd, encode(NameRequest{NameRequest::Verb::kLookUp, "ocean", {}})));
+  turn();
+  std::string message;
+  SpawnAnswer read;
+  EXPECT_TRUE(read_message(fd, &message) && decode(message, &read));
+  EXPECT_EQ(read.error, "");
+  EXPECT_EQ(read.text, "port of ocean");
+  close(fd);
 }
 
 TEST_F(Service, SurvivesNoise) {
