@@ -3,6 +3,7 @@
    spawn N [HOSTS]   spawns N children, on the hosts of info's `host` if given; each says where it is
    multiple A B      two children on host A and one on host B, of two programs
    unknown           a host that is none of the job's, and a program that is not there
+   unreachable       node2 has no sshd
    names             the first rank publishes a name, the last one looks it up and connects
    serve N           prints a port's name and accepts N visits there
    visit PORT        connects there, and talks; visit-closed: is told that it is not there any more
@@ -143,6 +144,13 @@ static void do_unknown(void) {
   fail_to_spawn("/no/such/program", "node2", "cannot run '/no/such/program' for rank 0: No such file");
   fail_to_spawn("/no/such/program", "node1,node2", "cannot run '/no/such/program' for rank 0: No such file");
   do_spawn(2, "node2");
+}
+
+static void do_unreachable(void) {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  fail_to_spawn(program, "node2", "cannot start ranks on host 'node2': ssh ended with status 255");
+  fail_to_spawn(program, "node1,node2", "cannot start ranks on host 'node2'");
+  do_spawn(2, "node1");
 }
 
 static void visit(const char* port) {
@@ -287,6 +295,8 @@ int main(int argc, char** argv) {
     do_multiple(word, argv[3]);
   } else if (strcmp(part, "unknown") == 0) {
     do_unknown();
+  } else if (strcmp(part, "unreachable") == 0) {
+    do_unreachable();
   } else if (strcmp(part, "names") == 0) {
     do_names();
   } else if (strcmp(part, "serve") == 0) {

@@ -61,6 +61,12 @@ def test_what_cannot_be_started_is_an_error_of_the_call(start):
     assert done.returncode == 0 and places(done) == ["node2", "node2"], done.text
 
 
+def test_a_host_that_cannot_be_reached_is_an_error_of_the_call(hosts, start):
+    hosts[1].run(["sh", "-c", "kill $(cat /proc/1/task/1/children)"])  # its sshd
+    done = start(1, "unreachable")
+    assert done.returncode == 0 and places(done) == ["node1", "node1"], done.text
+
+
 @pytest.mark.parametrize("what", ["spawn", "each", "multiple", "generations", "errors", "finalize-early"])
 @pytest.mark.parametrize("ranks", [1, 4])
 def test_what_works_on_one_host(start, ranks, what):
@@ -172,10 +178,13 @@ def test_a_host_is_lost_amid(hosts, program, lost):
 
 
 @pytest.mark.parametrize("file", ["test_spawn", "test_dynproc"])
-@pytest.mark.parametrize("where", ["node1:2,node2:2", "node1,node2,node3"])
-def test_mpi4py(hosts, file, where):
+@pytest.mark.parametrize(
+    ("where", "abi"),
+    [("node1:2,node2:2", "standard"), ("node1:2,node2:2", "mpich"), ("node1,node2,node3", "standard")],
+)
+def test_mpi4py(hosts, file, where, abi):
     python = [sys.executable, SUITE / "test" / "main.py", "-v", "--no-builddir", "-i", rf"^{file}\.py$"]
-    environment = {"PYTHONPATH": str(harness.ROOT / "build" / "mpi4py-abi")}
+    environment = {"PYTHONPATH": str(harness.ROOT / "build" / "mpi4py-abi")} if abi == "standard" else {}
     shared = f"TMPDIR={hosts.shared_folder}"  # it spawns scripts that it writes there
     words = [MPIEXEC, "--host", where, "env", shared, *python]
     done = hosts[0].run(words, environment=environment, cwd=SUITE, timeout=250)
