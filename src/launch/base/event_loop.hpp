@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <vector>
 
 namespace tasuki::launch {
 
@@ -27,12 +29,20 @@ class EventLoop {
   void remove(int fd);
 
   /// Waits up to `timeout_ms` (negative: for ever) and calls ready() where a descriptor is. A Ready may
-  /// remove itself or others meanwhile; it must outlive the call.
+  /// remove itself or others meanwhile, and destroy others: one whose descriptor was removed is not called.
   void run_once(int timeout_ms);
 
  private:
+  /// Descriptors that were ready at once; -1: removed since.
+  struct Batch {
+    std::vector<int> fds;
+    Batch* outer;  // that of a run_once() in which this one runs
+  };
   bool add(int fd, std::uint32_t events, Ready* who);
+
   int epoll_;
+  std::map<int, Ready*> watched_;
+  Batch* batch_ = nullptr;
 };
 
 }  // namespace tasuki::launch
