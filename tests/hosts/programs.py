@@ -61,8 +61,8 @@ class OverHosts:
 
     def pytest(self, *words, seconds=200, environment=None):
         """Runs these tests; all must pass, and some must run."""
-        command = [sys.executable, "-m", "pytest", "-q", "--timeout", 120, "-p", "no:cacheprovider"]
-        command += ["--basetemp", self.folder / "tmp", *words]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
+        command += ["--timeout", max(120, seconds // 10), "--basetemp", self.folder / "tmp"]
         done = self.run(command, timeout=seconds, environment=environment)
         assert done.returncode == 0, done.text
         assert re.search(r"\d+ passed", done.stdout), done.text
