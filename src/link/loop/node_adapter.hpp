@@ -19,9 +19,12 @@ namespace tasuki::loop {
 inline constexpr std::size_t kSlots = 4096;
 inline constexpr std::int64_t kSlotBytes = 16 << 10;  // that a link carries in a slot's time: 64 MiB in all
 
+inline constexpr int kTakenBits = 24;  // of a slot's nanoseconds, of which it has up to 16,384,000 (1 MB/s)
+inline constexpr std::uint64_t kTakenMask = (std::uint64_t{1} << kTakenBits) - 1;
+
 /// Writers: all ranks; relaxed, since nothing is published by it.
 struct NodeAdapterShared {
-  // Of slot n at n % kSlots: n's low half in the high half, the nanoseconds that are taken in the low one.
+  // Of slot n at n % kSlots: n's low 40 bits above, the nanoseconds that are taken in 24 bits below. 0: free.
   std::atomic<std::uint64_t> slots[kSlots];
 };
 
@@ -49,17 +52,18 @@ class NodeAdapter {
   /// then; 0: nothing came of it.
   std::int64_t take(std::int64_t number, std::int64_t begin_ns, std::int64_t* left_ns) {
     std::atomic<std::uint64_t>& slot = shared_->slots[static_cast<std::size_t>(number) % kSlots];
-    const auto low = static_cast<std::uint32_t>(number);
+    const std::uint64_t own = static_cast<std::uint64_t>(number) << kTakenBits;
     std::uint64_t word = slot.load(std::memory_order_relaxed);
     for (;;) {
-      const auto there = static_cast<std::uint32_t>(word >> 32);
-      // A slot of an earlier round is free; in one of a later round this one's time is over.
-      if (there != low && static_cast<std::int32_t>(there - low) > 0) return 0;
-      const std::int64_t taken_ns = there == low ? static_cast<std::uint32_t>(word) : 0;
+      const std::uint64_t there = word & ~kTakenMask;
+      // A slot of an earlier round is free; in one of a later round this one's time is over. 40 bits go round
+      // in 12 days, and tell earlier from later within six.
+      if (word != 0 && there != own && static_cast<std::int64_t>(there - own) > 0) return 0;
+      const std::int64_t taken_ns = there == own ? static_cast<std::int64_t>(word & kTakenMask) : 0;
       const std::int64_t part_ns =
           std::min({*left_ns, slot_ns_ - taken_ns, (number + 1) * slot_ns_ - begin_ns});
       if (part_ns <= 0) return 0;
-      const std::uint64_t wanted = std::uint64_t{low} << 32 | static_cast<std::uint32_t>(taken_ns + part_ns);
+      const std::uint64_t wanted = own | static_cast<std::uint64_t>(taken_ns + part_ns);
       if (!slot.compare_exchange_weak(word, wanted, std::memory_order_relaxed)) continue;
       *left_ns -= part_ns;
       return taken_ns + part_ns;

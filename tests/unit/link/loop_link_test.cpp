@@ -143,6 +143,18 @@ TEST(NodeAdapter, TimeIsTakenOnce) {
   EXPECT_EQ(one.link.book(30'000, 0), 30'000);
 }
 
+// Zeroed memory is free at any time: clocks count from the start of a machine, which may be long ago.
+TEST(NodeAdapter, TheFirstSlotsAreFreeAtAnyTime) {
+  for (const int bits : {0, 30, 31, 32, 33, 39, 40, 41, 50}) {
+    for (const std::int64_t slots : {-3, -1, 0, 1}) {
+      OneLink one;
+      const std::int64_t begin_ns = std::max(std::int64_t{0}, (std::int64_t{1} << bits) + slots) * 1000;
+      EXPECT_EQ(one.link.book(begin_ns, 1500), begin_ns + 1500) << bits << " " << slots;
+      EXPECT_EQ(one.link.book(begin_ns, 1500), begin_ns + 3000) << bits << " " << slots;
+    }
+  }
+}
+
 // The slots go round: those of an earlier round are free, and a time that is over takes nothing.
 TEST(NodeAdapter, SlotsGoRound) {
   OneLink one;
