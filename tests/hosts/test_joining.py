@@ -216,7 +216,8 @@ def test_an_abort_ends_the_job_with_its_message_and_code(start, build, launcher)
 
 @pytest.mark.parametrize("launcher", JOINED)
 def test_a_status_after_finalize_is_the_launchers(start, build, launcher):
-    done = start(launcher, (2, 1), "sh", "-c", '"$0"; exit 3', build("ring.c"))
+    # A launcher ends the others when one ends so: the second sleeps until the first one's line is out.
+    done = start(launcher, (2, 1), "sh", "-c", '"$0"; sleep 1; exit 3', build("ring.c"))
     assert "ring of 2" in done.stdout and done.returncode == 3, done.text
 
 
