@@ -49,9 +49,9 @@ int find_rank(const Group& group, int endpoint) {
 }
 
 /// A set of ranks of one group. That of a group of up to 64 takes no memory beside itself.
-class RankSet {
+class RankMarks {
  public:
-  explicit RankSet(int group_size) {
+  explicit RankMarks(int group_size) {
     if (group_size > kInlineRanks) more_.assign(static_cast<std::size_t>(group_size), false);
   }
   bool contains(int rank) const {
@@ -71,7 +71,7 @@ class RankSet {
 };
 
 /// Puts the ranks of a list into `marked`, and refuses those that are not in the group or come twice.
-Code mark_ranks(Process& process, const Group& group, int n, const int* ranks, RankSet* marked) {
+Code mark_ranks(Process& process, const Group& group, int n, const int* ranks, RankMarks* marked) {
   if (n < 0) return process.fail(kErrArg, "n = %d, expected 0 or more", n);
   if (n > 0 && ranks == nullptr) return process.fail(kErrArg, "ranks is null, expected %d ranks", n);
   for (int index = 0; index < n; ++index) {
@@ -111,7 +111,7 @@ Code expand_ranges(Process& process, const Group& group, int n, const int (*rang
   return kSuccess;
 }
 
-std::vector<int> unmarked_endpoints(const Group& group, const RankSet& marked) {
+std::vector<int> unmarked_endpoints(const Group& group, const RankMarks& marked) {
   std::vector<int> endpoints;
   for (int rank = 0; rank < group.size(); ++rank) {
     if (!marked.contains(rank)) endpoints.push_back(group.endpoints[static_cast<std::size_t>(rank)]);
@@ -229,14 +229,14 @@ Code group_difference(Process& process, Group* group1, Group* group2, Group** ne
 }
 
 Code group_incl(Process& process, Group* group, int n, const int* ranks, Group** newgroup) {
-  RankSet marked(group->size());
+  RankMarks marked(group->size());
   if (const Code code = mark_ranks(process, *group, n, ranks, &marked)) return code;
   *newgroup = derive_group_of_ranks(process, *group, std::vector<int>(ranks, ranks + n));
   return kSuccess;
 }
 
 Code group_excl(Process& process, Group* group, int n, const int* ranks, Group** newgroup) {
-  RankSet marked(group->size());
+  RankMarks marked(group->size());
   if (const Code code = mark_ranks(process, *group, n, ranks, &marked)) return code;
   *newgroup = derive_group(process, *group, unmarked_endpoints(*group, marked));
   return kSuccess;
@@ -245,7 +245,7 @@ Code group_excl(Process& process, Group* group, int n, const int* ranks, Group**
 Code group_range_incl(Process& process, Group* group, int n, const int (*ranges)[3], Group** newgroup) {
   std::vector<int> ranks;
   if (const Code code = expand_ranges(process, *group, n, ranges, &ranks)) return code;
-  RankSet marked(group->size());
+  RankMarks marked(group->size());
   const int length = static_cast<int>(ranks.size());
   if (const Code code = mark_ranks(process, *group, length, ranks.data(), &marked)) return code;
   *newgroup = derive_group_of_ranks(process, *group, std::move(ranks));
