@@ -21,7 +21,7 @@ constexpr std::size_t kVectorsMax = 512;          // in one call
 
 // Mapping takes a few microseconds, and each piece some tenths of one: so much is to be moved for it.
 constexpr Count kBytesMin = 128 << 10;
-constexpr Count kPieceBytesMin = 2 << 10;
+constexpr Count kMeanPieceBytesMin = 2 << 10;
 
 bool can_be_mapped(int fd) {
   return file_system_of(fd) == TMPFS_MAGIC && sysconf(_SC_PAGESIZE) <= kWindowBytes;
@@ -46,7 +46,7 @@ bool MappedWriter::pays(std::span<const FilePiece> pieces) {
     end = piece.offset + piece.bytes;
     bytes += piece.bytes;
   }
-  if (bytes < kBytesMin || bytes / static_cast<Count>(pieces.size()) < kPieceBytesMin) return false;
+  if (bytes < kBytesMin || bytes / static_cast<Count>(pieces.size()) < kMeanPieceBytesMin) return false;
   return reaches(end);
 }
 
