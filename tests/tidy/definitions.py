@@ -16,6 +16,7 @@ CPP = (".cpp", ".hpp")
 CLASS = re.compile(r"\b(?:struct|class|union|enum)\b([^()=]*|[^=]*\balignas\s*\([^)]*\)[^()=]*)$")
 
 VARIABLE = re.compile(r"(?:inline|constinit)\b[^=(]*?(\w+)\s*(?:\[[^]]*\]\s*)*(?:=|$)")
+CONSTANT = re.compile(r"(?:inline|constinit|constexpr)\b[^=(]*?(\w+)\s*(?:\[[^]]*\]\s*)*(?:=|\{|$)")
 # Files of which a program has either: the two ABIs, and SPAM with its counters read or modelled.
 ALTERNATIVES = [
     ("src/binding/abi/standard/", "src/binding/abi/mpich/"),
@@ -102,7 +103,8 @@ def function_of(head):
     return f"{''.join(found.group(1).split())}{generic}({types}){constant}"
 
 
-def definitions_in(name, text):
+def definitions_in(name, text, local=False):
+    """What has external linkage; or, `local`, what a file has for itself, under the names others see."""
     code = rules.without_comments_and_literals(text)
     scopes, begin = [], 0  # scopes: (kind, name)
 
@@ -116,12 +118,13 @@ def definitions_in(name, text):
             continue
         head = code[begin:position].strip()
         begin, at = position + 1, begin + len(code[begin:position]) - len(code[begin:position].lstrip())
-        named = all(kind == "namespace" for kind, _ in scopes)
+        kinds = {kind for kind, _ in scopes}
+        named = kinds <= {"namespace", "anonymous"} and ("anonymous" in kinds) == local
         if character == "}":
             if scopes:
                 scopes.pop()
         elif character == ";":
-            variable = VARIABLE.match(head) if named else None
+            variable = (CONSTANT if local else VARIABLE).match(head) if named else None
             if variable:
                 yield found("variable", variable.group(1), at)
         else:
@@ -182,3 +185,32 @@ def one_definition(tree):
                         f"{one.file}:{one.line}: {one.what} {one.name} is also in {other.file}:{other.line}"
                     )
     return sorted(wrong)
+
+
+def precompiled(tree):
+    """The headers that are compiled ahead for the core, and all that they include."""
+    listed = re.search(r"target_precompile_headers\(([^)]*)\)", tree.files.get("CMakeLists.txt", ""))
+    todo = re.findall(r"src/[\w/]+\.hpp", listed.group(1)) if listed else []
+    headers = set()
+    while todo:
+        name = todo.pop()
+        if name in tree.files and name not in headers:
+            headers.add(name)
+            todo += [f"src/{one.strip(chr(34))}" for _, one in rules.includes(tree.files[name])]
+    return sorted(headers)
+
+
+def names_of_precompiled_headers_are_theirs(tree):
+    """Nothing that a file of the core has for itself is called as what these headers define: each file of the
+    core includes them so, but not where there is a compiler cache, which hides the clash."""
+    headers = precompiled(tree)
+    theirs = {(d.what, d.name): d for name in headers for d in definitions_in(name, tree.files[name])}
+    wrong = []
+    for name, text in tree.select(".cpp"):
+        if name.startswith("src/"):
+            for one in definitions_in(name, text, local=True):
+                other = theirs.get((one.what, one.name))
+                if other:
+                    where = f"{other.file}:{other.line}, which is precompiled"
+                    wrong.append(f"{one.file}:{one.line}: {one.what} {one.name} is also in {where}")
+    return wrong

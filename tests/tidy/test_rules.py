@@ -242,6 +242,24 @@ def test_functions_of_one_name_are_told_apart_by_their_parameters():
     assert definitions.one_definition(tree)
 
 
+def test_names_of_precompiled_headers_are_found_in_anonymous_namespaces():
+    cmake = "target_precompile_headers(core PRIVATE <vector>\n  src/io/first.hpp)\n"
+    header = "namespace a {\nstruct A { int a; };\ninline constexpr int kOne = 1;\n}\n"
+    files = {
+        "CMakeLists.txt": cmake,
+        "src/io/first.hpp": '#include "io/second.hpp"\n',
+        "src/io/second.hpp": header,
+    }
+
+    def wrong(text):
+        return definitions.names_of_precompiled_headers_are_theirs(Tree({**files, "src/io/c.cpp": text}))
+
+    for local in ("struct A { int b; };", "constexpr int kOne = 2;"):
+        assert wrong(f"namespace a {{\nnamespace {{\n{local}\n}}\n}}\n"), local
+        assert wrong(f"namespace b {{\nnamespace {{\n{local}\n}}\n}}\n") == [], local
+    assert wrong("namespace a {\nnamespace {\nstruct B { int b; };\n}\n}\n") == []
+
+
 def test_programs_are_told_apart():
     """Two unit tests of one folder are one program, two folders are two; each holds the library."""
     text = "namespace a {\nstruct A { int a; };\n}\n"

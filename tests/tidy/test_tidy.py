@@ -33,6 +33,7 @@ PURE_RULES = [
     floor_plan.table_is_what_is_included,
     floor_plan.small_folders,
     definitions.one_definition,
+    definitions.names_of_precompiled_headers_are_theirs,
     user_memory.user_memory_is_asked_for,
     rules.clang_format_clean,
     rules.ruff_clean,

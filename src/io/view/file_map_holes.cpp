@@ -31,7 +31,7 @@ Count end_place(const Layout& layout) {
 
 /// One level of a layout at some place: `count` copies of `child`, or of runs of `block_bytes` when null, the
 /// first one at `base`, the others `stride` further each.
-struct Level {
+struct MapLevel {
   Offset base;
   Count count;
   Count stride;
@@ -44,7 +44,7 @@ struct Level {
 template <class Visit>
 void visit_levels(const FileMap& map, Offset place, const Visit& visit) {
   const Count tiles = INT64_MAX / map.layout()->size;
-  Level level{map.displacement(), tiles, map.extent(), map.layout().get(), 0};
+  MapLevel level{map.displacement(), tiles, map.extent(), map.layout().get(), 0};
   for (;;) {
     visit(level);
     const Layout* node = level.child;
@@ -84,7 +84,7 @@ void visit_levels(const FileMap& map, Offset place, const Visit& visit) {
 /// period too, if that is less. `part_end`: where the part's last byte ends. REQUIRES: data lies at `place`.
 Offset repeats_until(const FileMap& map, Offset place, Count period, Offset part_end) {
   Offset until = 0;
-  visit_levels(map, place, [&](const Level& level) {
+  visit_levels(map, place, [&](const MapLevel& level) {
     const bool is_last = level.child == nullptr;
     const Offset block_begin =
         level.count > 1 ? level.base + (place - level.base) / level.stride * level.stride : level.base;
@@ -164,7 +164,7 @@ class Coverage {
     std::vector<Count> periods;
     for (const MappedRange& mapped : parts_) {
       if (mapped.range.bytes() == 0) continue;
-      visit_levels(*mapped.map, mapped.map->offset_of(mapped.range.begin), [&](const Level& level) {
+      visit_levels(*mapped.map, mapped.map->offset_of(mapped.range.begin), [&](const MapLevel& level) {
         const bool helps = level.count > 2 && level.stride > 0 && level.stride < (end_ - covered_) / 2;
         if (helps && std::find(periods.begin(), periods.end(), level.stride) == periods.end())
           periods.push_back(level.stride);
