@@ -22,7 +22,8 @@ LIBRARIES = {"standard": PREFIX / "lib/libmpi_abi.so.1", "mpich": PREFIX / "lib/
 INCLUDE = {"standard": ROOT / "include", "mpich": ROOT / "src/binding/abi/mpich"}
 
 # Functions and variables of the MPICH ABI that its programs find under these names.
-BEYOND_MPI = {"standard": set(), "mpich": {"MPIR_Dup_fn"}}
+# The call site of a Fortran program's call, which the Fortran libraries set.
+BEYOND_MPI = {"standard": {"tasuki_fortran_site"}, "mpich": {"MPIR_Dup_fn", "tasuki_fortran_site"}}
 
 
 def exported(abi: str) -> set[str]:

@@ -2,6 +2,7 @@
 #include "link/ofi/fabric.hpp"
 
 #include <netinet/in.h>
+#include <pthread.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
@@ -44,10 +45,14 @@ std::string text_of(const char* text) {
 }
 
 /// Has the program's signals handled as before when it goes. Providers bring libraries that take them, for
-/// backtraces of their own (those of psm, when they are loaded).
+/// backtraces of their own (those of psm, when they are loaded). What comes meanwhile waits: it is the
+/// program's, and such a handler would write lines, change the status, or stand still for ever amid malloc.
 class SignalKeeper {
  public:
   SignalKeeper() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask_);
     for (std::size_t i = 0; i < std::size(handlers_); ++i)
       sigaction(static_cast<int>(i) + 1, nullptr, &handlers_[i]);
   }
@@ -58,12 +63,14 @@ class SignalKeeper {
       if (sigaction(number, nullptr, &now) == 0 && now.sa_handler != handlers_[i].sa_handler)
         sigaction(number, &handlers_[i], nullptr);
     }
+    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
   }
   SignalKeeper(const SignalKeeper&) = delete;
   SignalKeeper& operator=(const SignalKeeper&) = delete;
 
  private:
   struct sigaction handlers_[31] = {};  // of signals 1 to 31
+  sigset_t mask_;                       // of this thread
 };
 
 template <class Object>

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -627,6 +629,26 @@ TEST_F(OverTcp, SignalsAreHandledAsBefore) {
     ASSERT_EQ(sigaction(number, nullptr, &now), 0);
     EXPECT_EQ(now.sa_handler, SIG_DFL) << number;
   }
+}
+
+std::atomic<int> signals_taken = 0;  // by the program's handler
+
+// Amid that, too: a library's own handler would write a backtrace and end the program.
+TEST(Fabric, SignalsThatComeWhileItOpensAreTheProgramsOwn) {
+  struct sigaction own {};
+  own.sa_handler = [](int) { signals_taken.fetch_add(1); };
+  ASSERT_EQ(sigaction(SIGTERM, &own, nullptr), 0);
+  const pthread_t opening = pthread_self();
+  std::atomic<bool> open = false;
+  std::thread sender([&] {
+    for (; !open; std::this_thread::sleep_for(std::chrono::milliseconds(1))) pthread_kill(opening, SIGTERM);
+  });
+  std::string error;
+  OfiLink::open("", {.one_machine = true}, &error);
+  open = true;
+  sender.join();
+  EXPECT_GT(signals_taken.load(), 0);
+  signal(SIGTERM, SIG_DFL);
 }
 
 }  // namespace
