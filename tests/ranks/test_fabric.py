@@ -148,3 +148,15 @@ def test_a_rank_that_dies_ends_the_job(over_fabric, build, provider):
     done = over_fabric(4, 2, *words, timeout=30, TASUKI_NET_PROVIDER=provider)
     assert done.returncode == 128 + signal.SIGKILL, done.text
     assert "rank 3" in done.stderr, done.text
+
+
+@pytest.mark.parametrize("who", ["all", "last"])
+def test_a_program_that_closes_the_networks_descriptors_is_told_so(mpiexec, over_fabric, build, who):
+    """On one machine none is needed; between nodes nothing comes any more, and nothing else would say so."""
+    program = build("closes.c")
+    done = mpiexec("-n", 4, program, who)
+    assert done.returncode == 0 and "closes: right" in done.stdout, done.text
+    done = over_fabric(4, 2, program, who, timeout=30)
+    assert done.returncode != 0 and "closes: right" not in done.stdout, done.text
+    told = r"descriptor \d+, by which this rank waits for other hosts, was closed|cannot reach rank \d"
+    assert re.search(told, done.stderr), done.text

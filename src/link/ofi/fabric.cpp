@@ -193,9 +193,9 @@ bool Fabric::watch_queue() {
   return descriptor_ >= 0 && epoll_ctl(descriptor_, EPOLL_CTL_ADD, queue_descriptor_, &event) == 0;
 }
 
-void Fabric::expect_events() {
+bool Fabric::expect_events() {
   epoll_event event;
-  if (descriptor_ >= 0) epoll_wait(descriptor_, &event, 1, 0);
+  return descriptor_ < 0 || epoll_wait(descriptor_, &event, 1, 0) >= 0 || (errno != EBADF && errno != EINVAL);
 }
 
 bool Fabric::open_endpoint(std::string* error) {

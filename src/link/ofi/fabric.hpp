@@ -82,9 +82,10 @@ class Fabric {
   int read(std::span<Completion> completions);
 
   /// Sleeping: expect_events(), then read(), then can_wait(): if that is true, descriptor() becomes readable
-  /// when there is something to read() again. -1: there is no descriptor.
+  /// when there is something to read() again. -1: there is no descriptor. expect_events() returns false where
+  /// somebody else has closed it.
   int descriptor() const { return descriptor_; }
-  void expect_events();
+  bool expect_events();
   bool can_wait();
 
  private:

@@ -290,6 +290,13 @@ bool OfiLink::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
   return woken || is_cut;
 }
 
+/// A program may close what it did not open: nothing comes from the network then, and nothing says so.
+std::string OfiLink::closed_descriptor() const {
+  return ofi::text_of(rank_, card_) + ": descriptor " + std::to_string(fabric_->descriptor()) +
+         ", by which this rank waits for other hosts, was closed; a program that closes descriptors which it "
+         "did not open (closefrom, close_range) must do so before MPI_Init";
+}
+
 void OfiLink::disarm() {
   behind_->disarm();
   if (--armed_ > 0) behind_->ring();

@@ -231,6 +231,7 @@ class OfiLink final : public OuterLink {
   void look_at_clock(int peer, std::int64_t now_ns);
   void forget(int peer);
   void try_address(int peer, std::int64_t now_ns);
+  [[gnu::cold]] std::string closed_descriptor() const;
   [[gnu::cold]] void fail(int peer, const std::string& what);
   template <class Done>
   void poll_until(const Done& done, std::int64_t limit_ns);

@@ -41,7 +41,7 @@ int OfiLink::poll(PacketSink& sink) {
   if (alone_ || armed_ != 0 || now_ns >= next_poll_ns_) {
     if (!held_.empty()) [[unlikely]]
       delivered += deliver_held(sink);
-    if (armed_ != 0) fabric_->expect_events();
+    if (armed_ != 0 && !fabric_->expect_events()) wiring_.fail(closed_descriptor());
     const int come = poll_network(&sink, now_ns);
     next_poll_ns_ = come != 0 ? 0 : now_ns + kIdlePollNs;
     delivered += come;

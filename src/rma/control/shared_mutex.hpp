@@ -10,18 +10,22 @@
 namespace tasuki::rma {
 
 /// A holder never waits for anything. So a rank that gives the lock back stores a word and wakes nobody, and
-/// a rank that waits looks again and again, after longer and longer pauses.
+/// a rank that waits looks again and again, after longer and longer pauses. A holder that died keeps the
+/// lock: not every launcher ends a job then, so a rank that has waited for `nanoseconds_max` aborts with a
+/// line.
 class SharedMutex {
  public:
-  void lock() {
+  static constexpr std::int64_t kNanosecondsMax = 60'000'000'000;
+
+  void lock(std::int64_t nanoseconds_max = kNanosecondsMax) {
     std::uint32_t free = 0;
     if (!word_.compare_exchange_strong(free, 1, std::memory_order_acquire, std::memory_order_relaxed))
-      lock_contended();
+      lock_contended(nanoseconds_max);
   }
   void unlock() { word_.store(0, std::memory_order_release); }
 
  private:
-  void lock_contended();
+  void lock_contended(std::int64_t nanoseconds_max);
 
   std::atomic<std::uint32_t> word_;  // 0: free, 1: held
 };

@@ -385,5 +385,12 @@ TEST(Accumulate, CompareAndSwapTakesTheSameWays) {
   EXPECT_FALSE(can_compare_and_swap(*basic_info(kMpiDouble)));
 }
 
+// A rank that died amid an operation keeps the lock.
+TEST(SharedMutexDeathTest, ALockThatIsNotGivenBackEndsTheProgram) {
+  SharedMutex mutex;
+  mutex.lock();
+  EXPECT_DEATH(mutex.lock(1'000'000), "a rank of this node has held a lock of a window's elements for 0 s");
+}
+
 }  // namespace
 }  // namespace tasuki::rma
