@@ -2,11 +2,12 @@
 
 Tests with processes take turns. Those that only compute (COMPUTE) run beside them, at a lower priority and as
 many at a time as leave a processor to the former; not beside tests of what mpiexec makes of ranks that stand
-still (ALONE), which therefore come first. What the unit tests need is built all the while, at the lowest
-priority: the tests with processes wait a good deal, and compilers take what they leave. So the unit tests
-come last. They run under the sanitizers; without any, which is the same tests once more (some of them larger:
-collectives of 64 simulated ranks instead of 9), only with --long, but for those of SPAM, which is not built
-under one. --long also builds everything with clang and runs the unit tests of that build.
+still (ALONE), which therefore come first. After them come, beside the others too, those that wait most of
+their time for hosts to start or to be missed (WAITING). What the unit tests need is built all the while, at
+the lowest priority: the tests with processes wait a good deal, and compilers take what they leave. So the
+unit tests come last. They run under the sanitizers; without any, which is the same tests once more (some of
+them larger: collectives of 64 simulated ranks instead of 9), only with --long, but for those of SPAM, which
+is not built under one. --long also builds everything with clang and runs the unit tests of that build.
 
 Each part leaves a JUnit file under build/test, from which its numbers come.
 A part that ends otherwise than by its own account (a build that fails, a crash, a time-out) counts as one
@@ -37,6 +38,7 @@ console = Console(highlight=False, soft_wrap=True)
 
 COMPUTE = {"abi", "analysis", "install", "models", "reading", "report", "tidy", "unit"}
 ALONE = {"wrong", "faults"}
+WAITING = {"hosts"}
 NICE_BESIDE, NICE_BUILD = 5, 19
 
 # The protocols of tests/stress that mpi4py's point-to-point tests see too, and the nodes its collectives.
@@ -235,6 +237,7 @@ def run_parts(chosen, jobs, environment):
     turn = threading.Lock()
     alone = [part for part in chosen if part.name in ALONE]
     beside = [part for part in chosen if part.name in COMPUTE]
+    beside += [part for part in chosen if part.name in WAITING]
     in_turn = [part for part in chosen if part not in alone and part not in beside]
     builder = concurrent.futures.ThreadPoolExecutor(max_workers=1)
     others = concurrent.futures.ThreadPoolExecutor(max_workers=max(jobs - 1, 1))

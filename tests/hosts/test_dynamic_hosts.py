@@ -5,6 +5,7 @@ import sys
 
 import harness
 import pytest
+from harness import only_long
 from launchers import HERE
 
 MPIEXEC = harness.PREFIX / "bin/mpiexec"
@@ -180,7 +181,11 @@ def test_a_host_is_lost_amid(hosts, program, lost):
 @pytest.mark.parametrize("file", ["test_spawn", "test_dynproc"])
 @pytest.mark.parametrize(
     ("where", "abi"),
-    [("node1:2,node2:2", "standard"), ("node1:2,node2:2", "mpich"), ("node1,node2,node3", "standard")],
+    [
+        ("node1:2,node2:2", "standard"),
+        pytest.param("node1:2,node2:2", "mpich", marks=only_long),
+        pytest.param("node1,node2,node3", "standard", marks=only_long),
+    ],
 )
 def test_mpi4py(hosts, file, where, abi):
     python = [sys.executable, SUITE / "test" / "main.py", "-v", "--no-builddir", "-i", rf"^{file}\.py$"]

@@ -15,7 +15,6 @@ import pytest
 from faults import FAULTS, FIREWALL, OURS, play
 from hosts import Hosts
 
-LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
 SILENCE_SECONDS = 2
 SETTINGS = {"TASUKI_HOST_SILENCE_SECONDS": SILENCE_SECONDS, "TASUKI_NET_CONNECT_SECONDS": 4}
 
@@ -80,7 +79,7 @@ def test_a_stopped_job_goes_on(make_hosts, traffic):
     assert [host.leftovers() for host in hosts] == [[], []]
 
 
-@pytest.mark.skipif(not LONG, reason="200 faults take ten minutes: make test-long")
+@harness.only_long  # 200 faults take ten minutes
 @pytest.mark.timeout(1500)
 def test_many_random_faults(make_hosts, traffic):
     """Others each time: the seed is printed, and can be given by TASUKI_FAULTS_SEED."""

@@ -11,6 +11,7 @@ import time
 
 import harness
 import pytest
+from harness import only_long
 from launchers import HERE, HYDRA, end_jobs, launch
 
 JOINED = ["hydra", "mpirun", "srun --mpi=pmi2", "srun --mpi=pmix"]
@@ -107,7 +108,16 @@ def test_files_that_the_hosts_share(start, build, cluster, launcher):
     assert done.returncode == 0 and "files: right" in done.stdout and not file.exists(), done.text
 
 
-@pytest.mark.parametrize("launcher", JOINED)
+# By one launcher of each wire, and by all in make test-long.
+@pytest.mark.parametrize(
+    "launcher",
+    [
+        "hydra",
+        pytest.param("mpirun", marks=only_long),
+        pytest.param("srun --mpi=pmi2", marks=only_long),
+        "srun --mpi=pmix",
+    ],
+)
 def test_mpi4py(start, launcher):
     if not (MPI4PY / "test").is_dir():
         pytest.skip(f"{MPI4PY} is not there (make conformance)")

@@ -6,20 +6,18 @@ windows, sessions. `make test` runs some of each; `make test-long` all of them, 
 hosts.
 """
 
-import os
 import sys
 
 import harness
 import pytest
+from harness import only_long
 from programs import OverHosts
 
-LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
 PLACES = {
     "2x2": "node1:2,node2:2",
     "3x1": "node1,node2,node3",
     "4x2": "node1:2,node2:2,node3:2,node4:2",
 }
-only_long = pytest.mark.skipif(not LONG, reason="make test-long runs it")
 
 
 @pytest.fixture

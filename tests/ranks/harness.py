@@ -35,6 +35,7 @@ PREFIX = pathlib.Path(os.environ.get("TASUKI_TEST_PREFIX", ROOT / "build" / "pre
 PROGRAMS = ROOT / "build" / "ranks"  # where the compiled programs are kept
 RANKS = [1, 2, 3, 4, 8]
 RUN_SECONDS_MAX = 60
+only_long = pytest.mark.skipif(not os.environ.get("TASUKI_TEST_LONG"), reason="make test-long runs it")
 
 
 @dataclasses.dataclass
