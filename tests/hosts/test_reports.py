@@ -3,7 +3,9 @@
 The second host of a job runs its agent in a time namespace where clocks matter: its clock shows other times.
 """
 
+import collections
 import json
+import pathlib
 import re
 import signal
 import sys
@@ -20,6 +22,7 @@ sys.path.insert(0, str(ROOT / "python"))
 from tasuki import io_times  # noqa: E402
 from tasuki import trace as traces  # noqa: E402
 
+HERE = pathlib.Path(__file__).resolve().parent
 MPIEXEC = harness.PREFIX / "bin/mpiexec"
 PLACES = ["--host", "node1:2,node2:2"]
 SECONDS_AHEAD = 5000  # of the clocks of other hosts
@@ -285,6 +288,20 @@ def test_a_trace_of_all_hosts(two, mpiexec):
     begin, end = frame["begin"].min(), frame["end"].max()
     assert (end - begin) < 60, "all ranks' times are of one clock"
     assert [host.leftovers() for host in two][1] == []
+
+
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_a_trace_of_spawned_ranks(two, mpiexec, ranks):
+    """On a host that has had ranks from the beginning, and on one where the spawned ones are the first."""
+    path, seen = private_folder(two[0])
+    program = compile_program(HERE / "dynamic_hosts.c")
+    done = mpiexec("-n", ranks, f"--trace={path}/made.trace", f"--io-times={path}/made", program, "spawn", 4)
+    assert done.returncode == 0 and "spawn: right" in done.stdout, done.text
+    heads = [part.head for part in traces.load(seen / "made.trace").parts]
+    worlds = collections.Counter(head.get("world", "0") for head in heads)
+    assert worlds == {"0": ranks, "1": 4}, heads
+    assert {head["host"] for head in heads} == {"node1", "node2"}, heads
+    assert two[1].leftovers() == []
 
 
 def test_times_of_accesses_of_all_hosts(two, mpiexec):

@@ -14,11 +14,11 @@ namespace tasuki::launch {
 
 std::string Reports::begin(World& world) {
   const std::vector<std::string>& command = world.applications.front().command;
-  if (options_.io_times && !world.spawned() && !io_times_.begin(options_.io_times_file, command)) {
+  // The first ranks of a host may be spawned ones.
+  if (options_.io_times && !io_times_.begun() && !io_times_.begin(options_.io_times_file, command))
     return io_times_.error();
-  }
   if (!options_.trace) return {};
-  if (!world.spawned() && !trace_.begin(options_.trace_file, command)) return trace_.error();
+  if (!trace_.begun() && !trace_.begin(options_.trace_file, command)) return trace_.error();
   for (RankEnvironment& environment : world.environments) {
     environment.preload(trace_.library());
     environment.let_sanitizer_start();
