@@ -214,3 +214,34 @@ def names_of_precompiled_headers_are_theirs(tree):
                     where = f"{other.file}:{other.line}, which is precompiled"
                     wrong.append(f"{one.file}:{one.line}: {one.what} {one.name} is also in {where}")
     return wrong
+
+
+# What a function of the same name would hide from the files behind it.
+OF_THE_SYSTEM = set("bind close connect kill listen open pipe poll read send select stat time write".split())
+
+
+def in_one_piece(tree):
+    """The sources that builds under a sanitizer compile as one."""
+    text = tree.files.get("src/launch/CMakeLists.txt", "")
+    apart = re.search(r"list\(FILTER in_one_piece EXCLUDE REGEX \"/\((.*?)\)", text)
+    apart = set(apart.group(1).split("|")) if apart else set()
+    for name, source in tree.select(".cpp"):
+        if name.startswith("src/launch/") and name.rpartition("/")[2].removesuffix(".cpp") not in apart:
+            yield name, source
+
+
+def files_in_one_piece_have_their_own_names(tree):
+    """What two of these files have for themselves has two names, and none is a name of the system's calls."""
+    first, wrong = {}, []
+    for name, text in in_one_piece(tree):
+        for one in definitions_in(name, text, local=True):
+            where = f"{one.file}:{one.line}: {one.what} {one.name}"
+            base = one.name.split("(")[0].rpartition("::")[2]
+            other = first.setdefault(re.sub(r"\bconst\b|[&\s]", "", one.name), one)
+            if other.file != one.file:
+                wrong.append(
+                    f"{where} is also in {other.file}:{other.line}, which is compiled in one piece with it"
+                )
+            if one.what == "function" and base in OF_THE_SYSTEM:
+                wrong.append(f"{where} hides the system's from files that are compiled in one piece with it")
+    return wrong

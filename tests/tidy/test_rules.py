@@ -260,6 +260,22 @@ def test_names_of_precompiled_headers_are_found_in_anonymous_namespaces():
     assert wrong("namespace a {\nnamespace {\nstruct B { int b; };\n}\n}\n") == []
 
 
+def test_names_of_files_in_one_piece_are_told_apart():
+    cmake = 'list(FILTER in_one_piece EXCLUDE REGEX "/(apart|alone)\\\\.cpp$")'
+    text = "namespace a {{\nnamespace {{\n{}\n}}\n}}\n"
+    first = text.format("int f(const A& a) { return a.one; }")
+
+    def wrong(name, local):
+        files = {"src/launch/CMakeLists.txt": cmake, "src/launch/a.cpp": first, name: text.format(local)}
+        return definitions.files_in_one_piece_have_their_own_names(Tree(files))
+
+    assert wrong("src/launch/b.cpp", "int f(A a) { return a.two; }")
+    assert wrong("src/launch/b.cpp", "void write(A& a) { a.one = 1; }")
+    assert wrong("src/launch/b.cpp", "int f(const B& b) { return b.one; }") == []
+    assert wrong("src/launch/apart.cpp", "int f(A a) { return a.two; }") == []
+    assert wrong("src/io/b.cpp", "int f(A a) { return a.two; }") == []
+
+
 def test_programs_are_told_apart():
     """Two unit tests of one folder are one program, two folders are two; each holds the library."""
     text = "namespace a {\nstruct A { int a; };\n}\n"

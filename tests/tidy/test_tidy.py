@@ -34,6 +34,7 @@ PURE_RULES = [
     floor_plan.small_folders,
     definitions.one_definition,
     definitions.names_of_precompiled_headers_are_theirs,
+    definitions.files_in_one_piece_have_their_own_names,
     user_memory.user_memory_is_asked_for,
     rules.clang_format_clean,
     rules.ruff_clean,

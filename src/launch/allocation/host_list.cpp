@@ -10,19 +10,18 @@
 #include "launch/base/format.hpp"
 
 namespace tasuki::launch {
-namespace {
 
-/// Separated by blanks; # begins a comment.
-std::vector<std::string> words_of(std::string line) {
-  line.resize(std::min(line.find('#'), line.size()));
+std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
-  for (std::size_t begin = 0; (begin = line.find_first_not_of(" \t\r", begin)) != std::string::npos;) {
-    const std::size_t end = std::min(line.find_first_of(" \t\r", begin), line.size());
-    words.push_back(line.substr(begin, end - begin));
+  for (std::size_t begin = 0; (begin = text.find_first_not_of(" \t\r\n", begin)) != std::string::npos;) {
+    const std::size_t end = std::min(text.find_first_of(" \t\r\n", begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
     begin = end;
   }
   return words;
 }
+
+namespace {
 
 bool read_slots(const std::string& word, int* slots) {
   char* end = nullptr;
@@ -127,7 +126,8 @@ bool add_host_file(const std::string& text, std::vector<HostSlots>* hosts, std::
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     ++number;
-    const std::vector<std::string> words = words_of(text.substr(begin, end - begin));
+    const std::string line = text.substr(begin, end - begin);
+    const std::vector<std::string> words = words_of(line.substr(0, line.find('#')));
     begin = end + 1;
     if (words.empty()) continue;
     HostSlots host;

@@ -22,6 +22,9 @@ struct HostSlots {
 inline constexpr int kSlotsMax = 1 << 16;  // of a host
 inline constexpr std::size_t kHostsMax = 4096;
 
+/// What white space separates.
+std::vector<std::string> words_of(const std::string& text);
+
 /// Adds "a:2,b,[2001:db8::1]:4" to `hosts`: without a number 1 slot; a host that is named again gets more.
 /// Returns false and one line in `error`.
 bool add_host_list(const std::string& list, std::vector<HostSlots>* hosts, std::string* error);

@@ -9,7 +9,7 @@ namespace tasuki::launch {
 namespace {
 
 /// As a shell on the other side takes it for one word.
-std::string quoted(const std::string& word) {
+std::string shell_word(const std::string& word) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-=:,@%";
   if (word.find_first_not_of(kPlain) == std::string::npos && !word.empty()) return word;
@@ -52,7 +52,7 @@ std::vector<std::string> command_on_host(const RemoteStarter& starter, const Hos
   }
   if (!host.user.empty()) words.insert(words.end(), {"-l", host.user});
   words.push_back(host.name);
-  for (const std::string& word : program) words.push_back(quoted(word));
+  for (const std::string& word : program) words.push_back(shell_word(word));
   return words;
 }
 

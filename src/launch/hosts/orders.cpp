@@ -10,12 +10,12 @@
 namespace tasuki::launch {
 namespace {
 
-void write(FieldWriter& to, const std::vector<std::string>& texts) {
+void add(FieldWriter& to, const std::vector<std::string>& texts) {
   to.number(static_cast<std::uint32_t>(texts.size()));
   for (const std::string& text : texts) to.text(text);
 }
 
-void write(FieldWriter& to, const std::vector<Assignment>& assignments) {
+void add(FieldWriter& to, const std::vector<Assignment>& assignments) {
   to.number(static_cast<std::uint32_t>(assignments.size()));
   for (const Assignment& assignment : assignments) {
     to.text(assignment.name);
@@ -23,14 +23,14 @@ void write(FieldWriter& to, const std::vector<Assignment>& assignments) {
   }
 }
 
-void write(FieldWriter& to, const Application& application) {
+void add(FieldWriter& to, const Application& application) {
   to.number(static_cast<std::uint32_t>(application.ranks));
-  write(to, application.command);
+  add(to, application.command);
   to.text(application.directory);
   to.text(application.path);
-  write(to, application.environment);
+  add(to, application.environment);
   to.number(static_cast<std::uint32_t>(application.inherit));
-  write(to, application.inherited);
+  add(to, application.inherited);
 }
 
 std::vector<std::string> read_texts(FieldReader& from) {
@@ -60,10 +60,10 @@ Application read_application(FieldReader& from) {
   return application;
 }
 
-void write(FieldWriter& to, const Options& options) {
+void add(FieldWriter& to, const Options& options) {
   to.number(static_cast<std::uint32_t>(options.applications.size()));
-  for (const Application& application : options.applications) write(to, application);
-  write(to, options.environment);
+  for (const Application& application : options.applications) add(to, application);
+  add(to, options.environment);
   for (const std::string* text :
        {&options.output_directory, &options.output_pattern, &options.error_pattern}) {
     to.text(*text);
@@ -143,12 +143,12 @@ std::string encode(const StartOrder& order) {
   to.number(order.world);
   to.wide_number(order.job_id);
   to.text(order.parent_port);
-  write(to, order.placement.hosts);
+  add(to, order.placement.hosts);
   to.number(static_cast<std::uint32_t>(order.placement.of_rank.size()));
   for (const int host : order.placement.of_rank) to.number(static_cast<std::uint32_t>(host));
   to.number(static_cast<std::uint32_t>(order.placement.here));
-  write(to, order.options);
-  write(to, order.environment);
+  add(to, order.options);
+  add(to, order.environment);
   to.text(order.directory);
   to.text(order.address);
   to.number(order.host_processors);

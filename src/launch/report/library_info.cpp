@@ -119,7 +119,7 @@ std::string table(const Now& now) {
 
 // ----- JSON ------------------------------------------------------------------------------------------------
 
-std::string quoted(const std::string& text) {
+std::string json_text(const std::string& text) {
   std::string out = "\"";
   for (const char one : text) {
     if (one == '"' || one == '\\') out += '\\';
@@ -129,7 +129,7 @@ std::string quoted(const std::string& text) {
 }
 
 std::string field(const char* name, const std::string& value) {
-  return quoted(name) + ": " + value;
+  return json_text(name) + ": " + value;
 }
 
 /// "[\n    {…},\n    {…}\n  ]" of the rows, each by `fields(row)`.
@@ -142,47 +142,49 @@ std::string array(const Rows& rows, Fields&& fields) {
 
 std::string json(const Now& now) {
   const auto common = [](const auto& row) {
-    return field("name", quoted(row.name)) + ", " + field("part", quoted(part_name(row.part))) + ", " +
-           field("description", quoted(row.description));
+    return field("name", json_text(row.name)) + ", " + field("part", json_text(part_name(row.part))) + ", " +
+           field("description", json_text(row.description));
   };
   const auto of_setting = [&](const Setting& setting) {
-    return common(setting) + ", " + field("value", quoted(value_of(setting, now.config))) + ", " +
-           field("default", quoted(value_of(setting, Config{}))) + ", " +
+    return common(setting) + ", " + field("value", json_text(value_of(setting, now.config))) + ", " +
+           field("default", json_text(value_of(setting, Config{}))) + ", " +
            field("source", is_set(setting, now.config) ? "\"environment\"" : "\"default\"") + ", " +
-           field("expected", quoted(expected_setting(setting))) + ", " +
-           field("changes", quoted(when(setting)));
+           field("expected", json_text(expected_setting(setting))) + ", " +
+           field("changes", json_text(when(setting)));
   };
   const auto of_counter = [&](const CounterRow& row) {
-    return common(row) + ", " + field("class", quoted(counter_class_name(row.kind)));
+    return common(row) + ", " + field("class", json_text(counter_class_name(row.kind)));
   };
   const auto of_event = [&](const EventRow& row) {
     std::string elements;
     for (int i = 0; i < row.element_count(); ++i)
-      elements += (i == 0 ? "" : ", ") + quoted(row.elements->items[i]);
+      elements += (i == 0 ? "" : ", ") + json_text(row.elements->items[i]);
     return common(row) + ", " + field("elements", "[" + elements + "]");
   };
   const auto of_text = [&](const TextSetting& setting) {
-    return field("name", quoted(setting.name)) + ", " + field("description", quoted(setting.description)) +
-           ", " + field("value", quoted(now.config.*setting.value)) + ", " +
-           field("expected", quoted(setting.expected));
+    return field("name", json_text(setting.name)) + ", " +
+           field("description", json_text(setting.description)) + ", " +
+           field("value", json_text(now.config.*setting.value)) + ", " +
+           field("expected", json_text(setting.expected));
   };
   const auto of_algorithm = [](const AlgorithmRow& row) {
     const OperationRow& operation = operation_row(row.operation);
-    return field("operation", quoted(operation.name)) + ", " + field("name", quoted(row.name)) + ", " +
-           field("setting", quoted(operation.setting)) + ", " + field("description", quoted(row.description));
+    return field("operation", json_text(operation.name)) + ", " + field("name", json_text(row.name)) + ", " +
+           field("setting", json_text(operation.setting)) + ", " +
+           field("description", json_text(row.description));
   };
-  return "{\n  " + field("version", quoted(TASUKI_VERSION)) + ",\n  " +
+  return "{\n  " + field("version", json_text(TASUKI_VERSION)) + ",\n  " +
          field("abis", "[\"libmpi_abi.so.1\", \"libmpi.so.12\"]") + ",\n  " +
-         field("compiler", quoted("g++ " __VERSION__)) + ",\n  " + field("build", quoted(TASUKI_BUILD)) +
-         ",\n  " + field("hwloc", TASUKI_HWLOC ? "true" : "false") + ",\n  " +
-         field("io_uring", TASUKI_URING ? "true" : "false") + ",\n  " +
+         field("compiler", json_text("g++ " __VERSION__)) + ",\n  " +
+         field("build", json_text(TASUKI_BUILD)) + ",\n  " + field("hwloc", TASUKI_HWLOC ? "true" : "false") +
+         ",\n  " + field("io_uring", TASUKI_URING ? "true" : "false") + ",\n  " +
          field("libfabric", TASUKI_FABRIC ? "true" : "false") + ",\n  " +
          field("processors", std::to_string(local::processors_available())) + ",\n  " +
-         field("processor_maker", quoted(maker_text(processor_maker()))) + ",\n  " +
-         field("heap", quoted(now.heap.global ? "global" : "private")) + ",\n  " +
-         field("heap_reason", quoted(now.heap.reason)) + ",\n  " +
-         field("joins", quoted(wire::joining_text(now.joining.joining))) + ",\n  " +
-         field("joins_reason", quoted(now.joining.reason)) + ",\n  " +
+         field("processor_maker", json_text(maker_text(processor_maker()))) + ",\n  " +
+         field("heap", json_text(now.heap.global ? "global" : "private")) + ",\n  " +
+         field("heap_reason", json_text(now.heap.reason)) + ",\n  " +
+         field("joins", json_text(wire::joining_text(now.joining.joining))) + ",\n  " +
+         field("joins_reason", json_text(now.joining.reason)) + ",\n  " +
          field("settings", array(settings(), of_setting)) + ",\n  " +
          field("text_settings", array(text_settings(), of_text)) + ",\n  " +
          field("algorithms", array(algorithm_table(), of_algorithm)) + ",\n  " +
