@@ -32,6 +32,12 @@ def test_threads_talk_at_once(run, ranks):
     assert done.stdout.count("threads: right") == 1, done.text
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_what_the_abi_says_of_fortran(run, ranks):
+    done = run("fortran_abi.c", ranks)
+    assert done.returncode == 0 and "fortran abi: right" in done.stdout, done.text
+
+
 def test_program_without_a_launcher_is_a_working_singleton(build):
     from harness import run_command
 

@@ -20,16 +20,6 @@ namespace {
 
 constexpr const char* kLibraryVersion = "Tasuki 0.1.0";
 
-/// What MPI_Abi_set_fortran_info and MPI_Abi_set_fortran_booleans have set.
-struct FortranSide {
-  Info* info = nullptr;  // one reference
-  bool has_booleans = false;
-  int logical_bytes = 0;
-  unsigned char logical_true[16] = {};
-  unsigned char logical_false[16] = {};
-};
-FortranSide fortran_side;
-
 int start(Function function, const void* site, ThreadLevel level) {
   const std::lock_guard guard(lifetime_mutex());
   if (binding.world_state != WorldState::kBefore) {
@@ -58,10 +48,6 @@ double clock_seconds() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-bool is_logical_size(int bytes) {
-  return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
 }
 
 }  // namespace
@@ -228,59 +214,6 @@ extern "C" int PMPI_Abi_get_info(MPI_Info* info) {
   return call.end(code);
 }
 
-extern "C" int PMPI_Abi_get_fortran_info(MPI_Info* info) {
-  Call call(Function::kAbi_get_fortran_info, call_site(__builtin_return_address(0)), AnyTime{});
-  if (!call.pointer(info, "info")) return call.fail();
-  Info* copy = nullptr;
-  const Code code = fortran_side.info != nullptr ? api::info_dup(call.process, fortran_side.info, &copy) : 0;
-  *info = call.give<Info>(code == 0 ? copy : nullptr);
-  return call.end(code);
-}
-
-extern "C" int PMPI_Abi_set_fortran_info(MPI_Info info) {
-  Call call(Function::kAbi_set_fortran_info, call_site(__builtin_return_address(0)), AnyTime{});
-  Info* core_info = nullptr;
-  if (!call.handle<Info>(info, "info", &core_info)) return call.fail();
-  if (fortran_side.info != nullptr) {
-    call.refuse(kErrAbi, "info: the Fortran information was set before, and can be set once only");
-    return call.fail();
-  }
-  return call.end(api::info_dup(call.process, core_info, &fortran_side.info));
-}
-
-extern "C" int PMPI_Abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical_false,
-                                             int* is_set) {
-  if (const int code = null_argument(
-          Function::kAbi_get_fortran_booleans, call_site(__builtin_return_address(0)),
-          {{logical_true, "logical_true"}, {logical_false, "logical_false"}, {is_set, "is_set"}}))
-    return code;
-  *is_set = fortran_side.has_booleans && fortran_side.logical_bytes == logical_size;
-  if (*is_set) {
-    std::memcpy(logical_true, fortran_side.logical_true, static_cast<std::size_t>(logical_size));
-    std::memcpy(logical_false, fortran_side.logical_false, static_cast<std::size_t>(logical_size));
-  }
-  return MPI_SUCCESS;
-}
-
-extern "C" int PMPI_Abi_set_fortran_booleans(int logical_size, void* logical_true, void* logical_false) {
-  Call call(Function::kAbi_set_fortran_booleans, call_site(__builtin_return_address(0)), AnyTime{});
-  if (!call.pointer(logical_true, "logical_true") || !call.pointer(logical_false, "logical_false"))
-    return call.fail();
-  if (!is_logical_size(logical_size)) {
-    call.refuse(kErrArg, "logical_size = %d, expected 1, 2, 4, 8 or 16", logical_size);
-    return call.fail();
-  }
-  if (fortran_side.has_booleans) {
-    call.refuse(kErrAbi, "logical_true: Fortran's truth values were set before, and can be set once only");
-    return call.fail();
-  }
-  fortran_side.has_booleans = true;
-  fortran_side.logical_bytes = logical_size;
-  std::memcpy(fortran_side.logical_true, logical_true, static_cast<std::size_t>(logical_size));
-  std::memcpy(fortran_side.logical_false, logical_false, static_cast<std::size_t>(logical_size));
-  return MPI_SUCCESS;
-}
-
 extern "C" int PMPI_Get_address(const void* location, MPI_Aint* address) {
   Call call(Function::kGet_address, call_site(__builtin_return_address(0)));
   if (!call.pointer(address, "address")) return call.fail();
@@ -330,14 +263,6 @@ extern "C" decltype(PMPI_Abi_get_version) MPI_Abi_get_version
     __attribute__((weak, alias("PMPI_Abi_get_version")));
 extern "C" decltype(PMPI_Abi_get_info) MPI_Abi_get_info
     __attribute__((weak, alias("PMPI_Abi_get_info")));
-extern "C" decltype(PMPI_Abi_get_fortran_info) MPI_Abi_get_fortran_info
-    __attribute__((weak, alias("PMPI_Abi_get_fortran_info")));
-extern "C" decltype(PMPI_Abi_set_fortran_info) MPI_Abi_set_fortran_info
-    __attribute__((weak, alias("PMPI_Abi_set_fortran_info")));
-extern "C" decltype(PMPI_Abi_get_fortran_booleans) MPI_Abi_get_fortran_booleans
-    __attribute__((weak, alias("PMPI_Abi_get_fortran_booleans")));
-extern "C" decltype(PMPI_Abi_set_fortran_booleans) MPI_Abi_set_fortran_booleans
-    __attribute__((weak, alias("PMPI_Abi_set_fortran_booleans")));
 extern "C" decltype(PMPI_Get_address) MPI_Get_address
     __attribute__((weak, alias("PMPI_Get_address")));
 extern "C" decltype(PMPI_Aint_add) MPI_Aint_add
