@@ -119,18 +119,18 @@ Code meet(Process& process) {
 
 }  // namespace
 
-Process::Process(Starter& starter, Config configuration)
-    : rank(starter.directory().rank()),
-      size(starter.directory().size()),
-      starter(starter),
-      directory(starter.directory()),
-      launcher(starter.launcher()),
-      node(starter.node()),
+Process::Process(Starter& its_starter, Config configuration)
+    : rank(its_starter.directory().rank()),
+      size(its_starter.directory().size()),
+      starter(its_starter),
+      directory(its_starter.directory()),
+      launcher(its_starter.launcher()),
+      node(its_starter.node()),
       board(node.call_board()),
       line(board.line),
       config(configuration) {
   if (config.spin_count < 0) config.spin_count = default_spin_count(*this);
-  link = starter.make_link(config);
+  link = its_starter.make_link(config);
   symmetric_heap = node.make_symmetric_heap();
   link->use_heap(*symmetric_heap);
   if (config.explain && rank == 0) {
@@ -139,10 +139,10 @@ Process::Process(Starter& starter, Config configuration)
   }
   counters.ranks = static_cast<std::uint64_t>(size);
   counters.packet_bytes_max = link->bulk_bytes_max();
-  waiter = starter.make_waiter(*link);
+  waiter = its_starter.make_waiter(*link);
   if (waiter == nullptr) waiter = std::make_unique<LinkWaiter>(*link);
-  progress =
-      std::make_unique<Progress>(starter.clock(), *waiter, node, mutex, config.spin_count, counters, events);
+  progress = std::make_unique<Progress>(its_starter.clock(), *waiter, node, mutex, config.spin_count,
+                                        counters, events);
   progress->set_home(node.home_processor());
   if (launcher.report(&counters)) {
     reporter = std::make_unique<Reporter>(launcher, counters);
@@ -161,13 +161,13 @@ Process::Process(Starter& starter, Config configuration)
   progress->set_board(board, *rank_reporter);
 }
 
-Process::Process(Starter& starter)
-    : rank(starter.directory().rank()),
-      size(starter.directory().size()),
-      starter(starter),
-      directory(starter.directory()),
-      launcher(starter.launcher()),
-      node(starter.node()),
+Process::Process(Starter& its_starter)
+    : rank(its_starter.directory().rank()),
+      size(its_starter.directory().size()),
+      starter(its_starter),
+      directory(its_starter.directory()),
+      launcher(its_starter.launcher()),
+      node(its_starter.node()),
       board(node.call_board()),
       line(board.line),
       objects(make_objects(*this)) {}

@@ -55,17 +55,17 @@ BlockAddress MappedState::address() const {
 }
 
 std::unique_ptr<MappedState> MappedState::open(const BlockAddress& address, Comm& comm, std::string* error) {
-  constexpr const char* kDamaged = "the address of the block that the ranks of the file share is damaged";
+  constexpr const char* kWhy = "the address of the block that the ranks of the file share is damaged";
   const std::size_t bytes = bytes_needed(comm.size());
   if (address.in_heap != 0) {
     if (!comm.process.symmetric_heap->locate(comm.endpoint(0), address.in_heap, bytes).is_shared()) {
-      *error = kDamaged;
+      *error = kWhy;
       return nullptr;
     }
     return std::unique_ptr<MappedState>(new MappedState(comm, reinterpret_cast<void*>(address.in_heap)));
   }
   if (address.segment.bytes != bytes) {
-    *error = kDamaged;
+    *error = kWhy;
     return nullptr;
   }
   std::unique_ptr<SharedSegment> segment = SharedSegment::open(address.segment, error);

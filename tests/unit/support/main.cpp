@@ -27,6 +27,12 @@ std::string filter_of_file(std::string_view file) {
 
 }  // namespace
 
+/// What the leak checker is not to tell of: libfabric 1.17 loses a description of each endpoint, and some of
+/// each connection.
+extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions() {
+  return "leak:libfabric.so\n";
+}
+
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   if (argc > 1) {

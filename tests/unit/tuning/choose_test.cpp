@@ -179,7 +179,7 @@ std::vector<Problem> grid(Operation operation) {
                               .nodes = nodes,
                               .node_ranks_max = (size + nodes - 1) / nodes,
                               .consecutive = (flags & 16) != 0,
-                              .processors = (flags & 16) != 0 ? 2 : 0});
+                              .processors = (flags & 16) != 0 ? 2.0 : 0.0});
         }
       }
     }
