@@ -88,7 +88,7 @@ def unit_part(
 ):
     """The unit tests, or some: in the release build, or in one of this configuration or under a sanitizer."""
     if sanitizer:
-        configuration = [f"-DTASUKI_SANITIZER={sanitizer}"]
+        configuration = [f"-DTASUKI_SANITIZER={sanitizer}", *configuration]
     folder = BUILD / (name if configuration else "release")
     configure = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *configuration]
     build = ["cmake", "--build", folder, "-j", jobs, "--target", *targets]
@@ -117,7 +117,7 @@ def pytest_part(name, folder, *options, seconds_max=1200):
 
 
 def conformance_part(long):
-    """mpi4py's suite: at 2 ranks in both ABIs, at 4 in one; --long: at 1 to 5 in both, each protocol."""
+    """mpi4py's suite: at 2 ranks in one ABI, at 3 in the other; --long: at 1 to 5 in both, each protocol."""
     command = [sys.executable, ROOT / "tests/conformance/run.py", "--prefix", BUILD / "prefix"]
     command += ["--ranks", "1,2,3,4,5", "--under", "all"] if long else ["--quick", "--under", UNDER]
     return Part("conformance", [*command, "--junit", OUT / "conformance.xml"], 7200 if long else 900)
@@ -133,7 +133,11 @@ def parts(jobs, long, clang):
         chosen.append(pytest_part(name, folder, seconds_max=3600 if long else 1200))
     chosen += [conformance_part(long), unit_part("unit", jobs, **({} if long else UNIT_QUICK))]
     # Address and undefined behaviour get along in one build, which saves a third.
-    chosen += [unit_part(names.replace(",", "-"), jobs, names) for names in ("thread", "address,undefined")]
+    all_folders = [f"-DTASUKI_ALL_UNDER_THREAD={'ON' if long else 'OFF'}"]
+    chosen += [
+        unit_part(names.replace(",", "-"), jobs, names, all_folders)
+        for names in ("thread", "address,undefined")
+    ]
     chosen += [unit_part("clang", jobs, **CLANG)] if clang else []
     return chosen
 

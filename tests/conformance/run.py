@@ -6,11 +6,11 @@ mpicc (build/mpi4py-abi). Every rank's report goes to a file of its own and is r
 test failed when it failed in any rank, was skipped when all skipped it, and passed otherwise. A file that
 does not end in time is killed with all its ranks and counts as failed, as does one that crashes.
 
-waiting.json says what waits for parts of the library that do not exist yet, and why: whole files and single
-tests. They are not run (a test that fails in some of the ranks may leave the others waiting); --all runs
-them, and counts those of the single tests that fail apart. Nothing else may fail. The table is printed,
-build/conformance/report.json (--out names another folder) has all of it, --junit writes a line a file and
-run for tests/run.py.
+waiting.json says what waits for parts of the library that do not exist yet, or for another wheel, and why:
+whole files and single tests. They are not run (a test that fails in some of the ranks may leave the others
+waiting); --all runs them, and counts those of the single tests that fail apart. Nothing else may fail. The
+table is printed, build/conformance/report.json (--out names another folder) has all of it, --junit writes a
+line a file and run for tests/run.py.
 
 --under runs the suite once more under each of the named environments of tests/stress/protocols.py, in which
 messages take other ways than they would choose: at 2 ranks in the standard ABI, with a table of its own.
@@ -79,19 +79,21 @@ class Run:
 
 
 class Waiting:
-    """waiting.json: patterns of files and of tests (module.Class.test), each with its reason."""
+    """waiting.json: patterns of files and of tests (module.Class.test), of one ABI or of both, each with its
+    reason."""
 
     def __init__(self, path):
         content = json.loads(path.read_text())
-        self.files, self.tests = content["files"], content["tests"]
+        self.files = content["files"]
+        self.tests = {abi: {**content["tests"], **content[f"tests, {abi}"]} for abi in ("mpich", "standard")}
 
     def file(self, name):
         return next(
             (reason for pattern, reason in self.files.items() if fnmatch.fnmatch(name, pattern)), None
         )
 
-    def test(self, name):
-        return any(fnmatch.fnmatch(name, pattern) for pattern in self.tests)
+    def test(self, run, name):
+        return any(fnmatch.fnmatch(name, pattern) for pattern in self.tests[run.abi])
 
 
 def stop(process):
@@ -139,7 +141,7 @@ class Suite:
         python = [sys.executable, self.source / "test" / "main.py", "-v", "--no-builddir"]
         python += ["-i", rf"^{run.file}\.py$"]
         if not self.args.all:
-            for pattern in self.waiting.tests:
+            for pattern in self.waiting.tests[run.abi]:
                 python += ["-x", pattern]
         words = [self.args.launcher, "-n", run.ranks, "sh", "-c", inner, "rank", *python]
         begin = time.monotonic()
@@ -161,8 +163,8 @@ class Suite:
         run.seconds = time.monotonic() - begin
         reports = [path.read_text(errors="replace") for path in sorted(folder.glob("*.txt"))]
         run.passed, run.skipped, failed = judge(reports)
-        run.failed = [name for name in failed if not self.waiting.test(name)]
-        run.waiting = [name for name in failed if self.waiting.test(name)]
+        run.failed = [name for name in failed if not self.waiting.test(run, name)]
+        run.waiting = [name for name in failed if self.waiting.test(run, name)]
         self.explain(run, status, reports, folder)
 
     def explain(self, run, status, reports, folder):
@@ -188,7 +190,7 @@ def matches(file, patterns):
 def plan_runs(args, files):
     runs = [Run(abi, file, ranks) for abi in args.abi for file in files for ranks in args.ranks]
     if args.quick:
-        ranks = {"mpich": 2, "standard": 4}
+        ranks = {"mpich": 2, "standard": 3}
         runs = [run for run in runs if run.ranks == LOCAL.get(run.file, ranks[run.abi])]
         runs = [run for run in runs if run.abi == "standard" or not matches(run.file, ONE_ABI)]
     runs = [] if args.under_only else runs
@@ -266,7 +268,7 @@ def parse_arguments():
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="the mpich ABI at 2 ranks, the standard one at 4, local tests at fewer, some in one ABI",
+        help="the mpich ABI at 2 ranks, the standard one at 3, local tests at fewer, some in one ABI",
     )
     parser.add_argument(
         "--timeout", type=int, default=240, help="seconds for one file at one number of ranks"

@@ -189,6 +189,7 @@ def test_a_host_is_lost_amid(hosts, program, lost):
 )
 def test_mpi4py(hosts, file, where, abi):
     python = [sys.executable, SUITE / "test" / "main.py", "-v", "--no-builddir", "-i", rf"^{file}\.py$"]
+    python += [] if harness.LONG else ["-x", "Many"]  # children
     environment = {"PYTHONPATH": str(harness.ROOT / "build" / "mpi4py-abi")} if abi == "standard" else {}
     shared = f"TMPDIR={hosts.shared_folder}"  # it spawns scripts that it writes there
     words = [MPIEXEC, "--host", where, "env", shared, *python]

@@ -35,7 +35,8 @@ PREFIX = pathlib.Path(os.environ.get("TASUKI_TEST_PREFIX", ROOT / "build" / "pre
 PROGRAMS = ROOT / "build" / "ranks"  # where the compiled programs are kept
 RANKS = [1, 2, 3, 4, 8]
 RUN_SECONDS_MAX = 60
-only_long = pytest.mark.skipif(not os.environ.get("TASUKI_TEST_LONG"), reason="make test-long runs it")
+LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
+only_long = pytest.mark.skipif(not LONG, reason="make test-long runs it")
 
 
 @dataclasses.dataclass

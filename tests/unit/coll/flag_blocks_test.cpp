@@ -15,6 +15,7 @@
 #include "coll/run/execution.hpp"
 #include "datatype/call/api.hpp"
 #include "object/objects.hpp"
+#include "support/sanitized.hpp"
 #include "support/world.hpp"
 
 namespace tasuki {
@@ -25,6 +26,7 @@ using test::run_ranks;
 using test::WorldOptions;
 
 constexpr int kGap = -7;
+constexpr int kCalls = test::kSanitized ? 40 : 150;
 
 class Blocks {
  public:
@@ -158,7 +160,7 @@ TEST_P(FlagBlocks, AreRightAtRandom) {
           want(process, operation, algorithm);
         std::mt19937 same(static_cast<unsigned>(process.size));
         Blocks blocks(process);
-        for (int call = 0; call < 150 && !testing::Test::HasFailure(); ++call) {
+        for (int call = 0; call < kCalls && !testing::Test::HasFailure(); ++call) {
           blocks.draw(same);
           switch (same() % 3) {
             case 0:
