@@ -49,7 +49,16 @@ UNDER_LONG = {"two nodes": ("test_p2p_*", "test_cco_*", "test_comm*", "test_rma*
 # Long, and the same at any number of ranks (one test of test_msgspec wants two): so many suffice.
 LOCAL = {"test_datatype": 1, "test_util_dtlib": 1, "test_pack": 1, "test_msgspec": 2}
 # When quick, these run in one ABI: what they test beyond the others is long and lies below the ABIs.
-ONE_ABI = ("test_util_*", "test_datatype", "test_pack", "test_msgspec", "test_cco_pr_*", "test_cco_ngh_*")
+ONE_ABI = (
+    "test_util_*",
+    "test_datatype",
+    "test_pack",
+    "test_msgspec",
+    "test_cco_pr_*",
+    "test_cco_ngh_*",
+    "test_rma_nb",
+    "test_p2p_obj*",
+)
 
 
 @dataclasses.dataclass

@@ -114,10 +114,8 @@ def test_all_of_mpi4pys_suite(over, shape, ranks, abi):
 
 # Each runs in a pytest of its own on the first host: the files, and words that choose among their tests.
 QUICK = {
-    "imb": ("tests/programs/test_imb.py", "-k", "IMB-MPI1-4"),
     "lammps": ("tests/programs/test_lammps.py", "-k", "4"),
     "spam": ("tests/spam/test_choices.py", "tests/spam/test_halo.py", "-k", "4"),
-    "files": ("tests/property/test_files.py", "-k", "test_random_views and 4-150"),
     "file pointers": ("tests/ranks/test_files.py", "-k", "4"),
     "windows": ("tests/ranks/test_windows.py", "-k", "over_nodes and 4-2 or share_no_memory and private-4-2"),
     "ranks": (

@@ -6,7 +6,7 @@ import re
 import signal
 
 import pytest
-from harness import ROOT
+from harness import ROOT, only_long
 
 PROVIDERS = ("tcp", "tcp;ofi_rxm")
 
@@ -39,7 +39,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("source", PROGRAMS)
-@pytest.mark.parametrize("ranks, nodes", [(2, 2), (3, 3), (4, 2), (8, 3)])
+@pytest.mark.parametrize("ranks, nodes", [(2, 2), (3, 3), (4, 2), pytest.param(8, 3, marks=only_long)])
 def test_programs(over_fabric, build, tmp_path, source, ranks, nodes):
     argument = {"windows.c": ["nodes"], "files.c": [tmp_path / "file"]}.get(source, [])
     done = over_fabric(ranks, nodes, build(source), *argument)
