@@ -28,7 +28,8 @@ program ft
   call MPI_Comm_size(MPI_COMM_WORLD, ranks)
   if (iand(n, n - 1) /= 0 .or. mod(n, ranks) /= 0) then
     if (rank == 0) print '(a, i0, a)', 'ft: ', n, ' points: expected a power of two, and a multiple of the ranks'
-    call MPI_Abort(MPI_COMM_WORLD, 2)
+    if (rank == 0) call MPI_Abort(MPI_COMM_WORLD, 2)
+    call MPI_Barrier(MPI_COMM_WORLD)  ! so that the line is out
   end if
   planes = n / ranks
   allocate (box(n, n, planes), waves(n, n, planes), weakened(n, n, planes), roots(0:n - 1), &

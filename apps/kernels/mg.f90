@@ -40,7 +40,8 @@ program mg
   end do
   if (any(mod(n, 4 * dims) /= 0)) then
     if (rank == 0) print '(a, i0, a, 3(1x, i0))', 'mg: ', n, ' points: expected a multiple of four times', dims
-    call MPI_Abort(MPI_COMM_WORLD, 2)
+    if (rank == 0) call MPI_Abort(MPI_COMM_WORLD, 2)
+    call MPI_Barrier(MPI_COMM_WORLD)  ! so that the line is out
   end if
   first = place * (n / dims)
   call make_levels(n / dims)

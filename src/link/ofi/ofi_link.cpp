@@ -15,6 +15,7 @@ using ofi::Buffer;
 using ofi::Frame;
 using ofi::FrameKind;
 
+constexpr int kRepeatsMax = 100;            // of greetings to a peer
 constexpr std::uint32_t kInjectedMax = 64;  // packets to a peer that have no completion yet
 constexpr std::size_t kWindowBytesOfAll = 16 << 20;
 constexpr std::int64_t kSecondNs = 1'000'000'000;
@@ -224,9 +225,22 @@ void OfiLink::greet(int peer) {
   say(peer, FrameKind::kMeet, &words);
 }
 
+/// Two processes that connect to each other at once may lose the words of one: these can be said again, and
+/// nothing else is on its way yet.
+bool OfiLink::is_repeated(Peer& to, Buffer* buffer, int error) {
+  const FrameKind kind = frame_of(*buffer).kind;
+  const bool is_greeting = kind == FrameKind::kHello || kind == FrameKind::kMeet || kind == FrameKind::kMet;
+  if (error != FI_ENOTCONN || !is_greeting || leaving_ || to.gone || to.repeats >= kRepeatsMax) return false;
+  ++to.repeats;
+  to.backlog.push_front(buffer);
+  restless_.store(true, std::memory_order_relaxed);
+  return true;
+}
+
 /// A buffer is free again. `error`: why its packet was lost; 0: it was not.
 void OfiLink::sent(Buffer* buffer, int error) {
   Peer& to = at(buffer->peer);
+  if (error != 0 && is_repeated(to, buffer, error)) return;
   to.unfinished_bytes -= buffer->capacity;
   to.injected -= std::min(to.injected, buffer->covers);
   if (error == 0) {

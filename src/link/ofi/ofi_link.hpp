@@ -166,6 +166,7 @@ class OfiLink final : public OuterLink {
     bool heard_bye = false;                    // it has answered this rank's
     bool broken = false;                       // libfabric has lost a packet to it
     bool gone = false;             // nothing can be sent to it any more; of use while this rank leaves
+    int repeats = 0;               // of its greeting, which was lost
     std::uint32_t bye_at = 0;      // the number of the next packet when it said so
     std::int64_t patience_ns = 0;  // without a move, before its address is tried
   };
@@ -193,6 +194,7 @@ class OfiLink final : public OuterLink {
   bool hand_over(int peer, ofi::Buffer* buffer);
   void say(int peer, ofi::FrameKind kind, const void* words = nullptr);
   [[gnu::cold]] void greet(int peer);
+  bool is_repeated(Peer& to, ofi::Buffer* buffer, int error);
   void sent(ofi::Buffer* buffer, int error);
   void send_backlogs();
 

@@ -654,6 +654,8 @@ TEST(Fabric, SignalsThatComeWhileItOpensAreTheProgramsOwn) {
   });
   std::string error;
   OfiLink::open("", {.one_machine = true}, &error);
+  for (int look = 0; look < 5000 && signals_taken.load() == 0; ++look)  // opened before the first was sent
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   open = true;
   sender.join();
   EXPECT_GT(signals_taken.load(), 0);
