@@ -222,6 +222,7 @@ void OfiLink::greet(int peer) {
   ofi::MeetWords words{.from = {}, .secret = to.secret};
   std::string error;
   if (!address(&words.from, &error)) return end_other(peer, true, error);
+  to.meeting = true;
   say(peer, FrameKind::kMeet, &words);
 }
 
@@ -244,7 +245,8 @@ void OfiLink::sent(Buffer* buffer, int error) {
   to.unfinished_bytes -= buffer->capacity;
   to.injected -= std::min(to.injected, buffer->covers);
   if (error == 0) {
-    to.connected = to.other == nullptr || to.other->met;
+    if (frame_of(*buffer).kind == FrameKind::kMeet) to.meeting = false;
+    to.connected = to.connected || to.other == nullptr || (to.other->met && !to.meeting);
     to.moved_ns = clock_.now_ns();
     to.patience_ns = connect_ns_ / 4;
   } else if (!to.said_bye && !leaving_) {

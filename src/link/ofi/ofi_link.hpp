@@ -167,6 +167,7 @@ class OfiLink final : public OuterLink {
     bool broken = false;                       // libfabric has lost a packet to it
     bool gone = false;             // nothing can be sent to it any more; of use while this rank leaves
     int repeats = 0;               // of its greeting, which was lost
+    bool meeting = false;          // its kMeet is on its way: without that it takes packets for a stranger's
     std::uint32_t bye_at = 0;      // the number of the next packet when it said so
     std::int64_t patience_ns = 0;  // without a move, before its address is tried
   };
