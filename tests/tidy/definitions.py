@@ -136,14 +136,14 @@ def definitions_in(name, text, local=False):
                 scopes.append(("namespace", ""))
             else:
                 if named:
-                    one = definition_before_brace(head)
+                    one = definition_before_brace(head, CONSTANT if local else VARIABLE)
                     if one:
                         yield found(*one, at)
                 scopes.append(("body", ""))
             assert len(scopes) == scopes_before + 1
 
 
-def definition_before_brace(head):
+def definition_before_brace(head, a_variable):
     """("class", "Win"), ("function", "f(int)") or ("variable", "kNames"), or None."""
     if head.count("(") != head.count(")"):  # a default argument
         return None
@@ -152,7 +152,7 @@ def definition_before_brace(head):
         words = re.sub(r"\[\[.*?\]\]|alignas\s*\([^)]*\)|\b(class|struct|final)\b", "", a_class.group(1))
         words = re.split(r"(?<!:):(?!:)", words)[0].strip()
         return ("class", re.sub(r"\s+", "", words)) if words else None
-    variable = VARIABLE.match(head)
+    variable = a_variable.match(head)
     if variable:
         return "variable", variable.group(1)
     function = function_of(head) if "(" in head else None

@@ -23,7 +23,7 @@ constexpr std::int64_t kGiB = 1024 * kMiB;
 constexpr const char* kSwitchItems[] = {"off", "on"};
 constexpr EnumRow kSwitch = {"switch", kSwitchItems, 2};
 constexpr const char* kForeignItems[] = {"refuse", "allow"};
-constexpr EnumRow kForeign = {"foreign", kForeignItems, 2};
+constexpr EnumRow kForeignRow = {"foreign", kForeignItems, 2};
 // The order is that of Explain.
 constexpr const char* kExplainItems[] = {"off", "on", "all"};
 constexpr EnumRow kExplain = {"explain", kExplainItems, 3};
@@ -185,8 +185,8 @@ constexpr Setting kRows[] = {
     {"TASUKI_STATIC_DATA", SettingType::kChoice, &Config::static_data, 0, kStaticData.size - 1, &kStaticData,
      Change::kBeforeInit, Scope::kLocal, Verbosity::kUserBasic, Part::kEnvironment,
      "whether the other ranks can reach the program's static data too, where malloc() gives such memory"},
-    {"TASUKI_TUNING_FOREIGN", SettingType::kChoice, &Config::tuning_foreign, 0, kForeign.size - 1, &kForeign,
-     Change::kBeforeInit, Scope::kAllEqual, Verbosity::kTunerBasic, Part::kCollectives,
+    {"TASUKI_TUNING_FOREIGN", SettingType::kChoice, &Config::tuning_foreign, 0, kForeignRow.size - 1,
+     &kForeignRow, Change::kBeforeInit, Scope::kAllEqual, Verbosity::kTunerBasic, Part::kCollectives,
      "whether a table in TASUKI_TUNING_FILE is taken that says it was made on another machine"},
     number("TASUKI_SEGMENT_BYTES", SettingType::kBytes, &Config::segment_bytes, 64, kGiB, Change::kAnyTime,
            Scope::kAllEqual, Verbosity::kTunerDetail, Part::kCollectives,

@@ -13,9 +13,9 @@ namespace tasuki::launch {
 /// From now on descendants of this process that lose their parent become its children.
 void adopt_orphans();
 
-/// The children of the calling thread, zombies included; empty where the kernel does not say.
-/// Of this process; of another one of this user.
+/// The children of this process, zombies included; empty where the kernel does not say.
 std::vector<int> children();
+/// Those of another process of this user.
 std::vector<int> children_of(int pid);
 
 /// Whether the environment of the process, as its program found it, has `assignment` ("NAME=value").

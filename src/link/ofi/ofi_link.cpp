@@ -226,12 +226,12 @@ void OfiLink::greet(int peer) {
   say(peer, FrameKind::kMeet, &words);
 }
 
-/// Two processes that connect to each other at once may lose the words of one: these can be said again, and
-/// nothing else is on its way yet.
-bool OfiLink::is_repeated(Peer& to, Buffer* buffer, int error) {
+/// Says a greeting again whose connection was lost, as happens where two processes connect to each other at
+/// once. Returns false where the buffer holds anything else, or it was said too often.
+bool OfiLink::repeat_greeting(Peer& to, Buffer* buffer) {
   const FrameKind kind = frame_of(*buffer).kind;
   const bool is_greeting = kind == FrameKind::kHello || kind == FrameKind::kMeet || kind == FrameKind::kMet;
-  if (error != FI_ENOTCONN || !is_greeting || leaving_ || to.gone || to.repeats >= kRepeatsMax) return false;
+  if (!is_greeting || leaving_ || to.gone || to.repeats >= kRepeatsMax) return false;
   ++to.repeats;
   to.backlog.push_front(buffer);
   restless_.store(true, std::memory_order_relaxed);
@@ -241,7 +241,7 @@ bool OfiLink::is_repeated(Peer& to, Buffer* buffer, int error) {
 /// A buffer is free again. `error`: why its packet was lost; 0: it was not.
 void OfiLink::sent(Buffer* buffer, int error) {
   Peer& to = at(buffer->peer);
-  if (error != 0 && is_repeated(to, buffer, error)) return;
+  if (error == FI_ENOTCONN && repeat_greeting(to, buffer)) return;
   to.unfinished_bytes -= buffer->capacity;
   to.injected -= std::min(to.injected, buffer->covers);
   if (error == 0) {

@@ -195,7 +195,7 @@ class OfiLink final : public OuterLink {
   bool hand_over(int peer, ofi::Buffer* buffer);
   void say(int peer, ofi::FrameKind kind, const void* words = nullptr);
   [[gnu::cold]] void greet(int peer);
-  bool is_repeated(Peer& to, ofi::Buffer* buffer, int error);
+  bool repeat_greeting(Peer& to, ofi::Buffer* buffer);
   void sent(ofi::Buffer* buffer, int error);
   void send_backlogs();
 

@@ -7,17 +7,12 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "base/system/clock.hpp"
 #include "base/system/processor_hints.hpp"
 
 namespace tasuki::rma {
 
 namespace {
-
-std::int64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 [[noreturn]] void end_late(std::int64_t nanoseconds) {
   std::fprintf(stderr,
@@ -46,8 +41,9 @@ void SharedMutex::lock_contended(std::int64_t nanoseconds_max) {
     } else if (turn < kLooks + kYields) {
       sched_yield();
     } else {
-      if (begin_ns == 0) begin_ns = now_ns();
-      if (now_ns() - begin_ns > nanoseconds_max) end_late(nanoseconds_max);
+      const std::int64_t now_ns = clock_ns();
+      if (begin_ns == 0) begin_ns = now_ns;
+      if (now_ns - begin_ns > nanoseconds_max) end_late(nanoseconds_max);
       nanosleep(&pause, nullptr);
       turn = kLooks;
     }
