@@ -156,6 +156,7 @@ void OfiLink::leave() {
 void OfiLink::forget(int peer) {
   Peer& to = at(peer);
   if (!std::exchange(to.gone, false)) return;
+  to.greeted = to.connected;
   for (ofi::Buffer* const buffer : to.backlog) {
     to.unfinished_bytes -= buffer->capacity;
     fabric_->give_back(buffer);

@@ -38,10 +38,10 @@ enum class FrameKind : std::uint32_t {
   kSmall = 2,
   kBye = 3,       // the source sends nothing more and needs nothing more, for now or for good
   kByeHeard = 4,  // the answer
-  kHello = 5,     // the first of all, so that the connection is there before a packet is taken
+  kHello = 5,     // the greeting of a rank of this job; said until the answer, or the other's greeting, comes
+  kWelcome = 6,   // the answer to a greeting
   // Between processes of different jobs.
-  kMeet = 6,       // MeetWords, with the receiver's key: the first of all
-  kMet = 7,        // the answer
+  kMeet = 7,       // MeetWords, with the receiver's key: their greeting
   kFinishing = 8,  // the source sends nothing more of its own accord
   kAskPort = 9,    // PortWords, `open` is 0: is it?
   kPort = 10,      // PortWords: the answer
@@ -75,6 +75,11 @@ constexpr std::size_t span_of(FrameKind kind, std::uint32_t bytes) {
     default:
       return sizeof(Frame) + bytes;
   }
+}
+
+/// Whether it has the connection made, and so goes before that is proved.
+constexpr bool is_greeting(FrameKind kind) {
+  return kind == FrameKind::kHello || kind == FrameKind::kMeet;
 }
 
 /// What a word between links says besides its kind.

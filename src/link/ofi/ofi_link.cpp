@@ -15,7 +15,8 @@ using ofi::Buffer;
 using ofi::Frame;
 using ofi::FrameKind;
 
-constexpr int kRepeatsMax = 100;            // of greetings to a peer
+constexpr std::int64_t kGreetingPauseNsMin = 2'000'000;  // before a greeting is said again; doubled each time
+constexpr std::int64_t kGreetingPauseNsMax = 500'000'000;
 constexpr std::uint32_t kInjectedMax = 64;  // packets to a peer that have no completion yet
 constexpr std::size_t kWindowBytesOfAll = 16 << 20;
 constexpr std::int64_t kSecondNs = 1'000'000'000;
@@ -162,16 +163,22 @@ void OfiLink::send(int peer, Buffer* buffer, FrameKind kind, std::uint32_t bytes
   frame_of(*buffer) = {{}, static_cast<std::uint32_t>(rank_), to.sent, kind, bytes};
   buffer->length = static_cast<std::uint32_t>(ofi::span_of(kind, bytes));
   if (kind == FrameKind::kPacket || kind == FrameKind::kSmall) ++to.sent;
-  if (to.backlog.empty() && hand_over(peer, buffer)) return;
-  to.backlog.push_back(buffer);
+  if ((to.backlog.empty() || ofi::is_greeting(kind)) && hand_over(peer, buffer)) return;
+  if (ofi::is_greeting(kind)) {
+    to.backlog.push_front(buffer);
+  } else {
+    to.backlog.push_back(buffer);
+  }
   restless_.store(true, std::memory_order_relaxed);
 }
 
 /// Returns whether libfabric has taken it.
 bool OfiLink::hand_over(int peer, Buffer* buffer) {
   Peer& to = at(peer);
+  const FrameKind kind = frame_of(*buffer).kind;
+  if (!to.connected && !ofi::is_greeting(kind)) return false;
   if (to.number == FI_ADDR_NOTAVAIL && !find(peer)) return false;
-  frame_of(*buffer).secret = frame_of(*buffer).kind == FrameKind::kMeet ? to.other->key : to.secret;
+  frame_of(*buffer).secret = kind == FrameKind::kMeet ? to.other->key : to.secret;
   const long result = fabric_->send(to.number, buffer);
   if (result != 0) {
     if (result != -FI_EAGAIN) to.trouble = fabric_->library().error_text(result);
@@ -204,52 +211,50 @@ bool OfiLink::find(int peer) {
   return to.number != FI_ADDR_NOTAVAIL;
 }
 
-/// A word between the links.
-void OfiLink::say(int peer, FrameKind kind, const void* words) {
+/// A word between the links. Returns whether it is on its way.
+bool OfiLink::say(int peer, FrameKind kind, const void* words) {
   const std::uint32_t bytes = ofi::word_bytes(kind);
   Buffer* const buffer = may_send_to(at(peer)) ? fabric_->take(ofi::kHeadAt + bytes) : nullptr;
-  if (buffer == nullptr) return;
+  if (buffer == nullptr) return false;
   if (bytes != 0) std::memcpy(buffer->memory + ofi::kHeadAt, words, bytes);
   note(peer, buffer);
   send(peer, buffer, kind, bytes);
+  return true;
 }
 
 /// Has the connection made.
 void OfiLink::greet(int peer) {
   Peer& to = at(peer);
-  if (std::exchange(to.greeted, true)) return;
-  if (to.other == nullptr) return say(peer, FrameKind::kHello);
-  ofi::MeetWords words{.from = {}, .secret = to.secret};
-  std::string error;
-  if (!address(&words.from, &error)) return end_other(peer, true, error);
-  to.meeting = true;
-  say(peer, FrameKind::kMeet, &words);
+  if (to.connected || std::exchange(to.greeted, true)) return;
+  to.greeting_pause_ns = kGreetingPauseNsMin;
+  say_greeting(peer);
 }
 
-/// Says a greeting again whose connection was lost, as happens where two processes connect to each other at
-/// once. Returns false where the buffer holds anything else, or it was said too often.
-bool OfiLink::repeat_greeting(Peer& to, Buffer* buffer) {
-  const FrameKind kind = frame_of(*buffer).kind;
-  const bool is_greeting = kind == FrameKind::kHello || kind == FrameKind::kMeet || kind == FrameKind::kMet;
-  if (!is_greeting || leaving_ || to.gone || to.repeats >= kRepeatsMax) return false;
-  ++to.repeats;
-  to.backlog.push_front(buffer);
-  restless_.store(true, std::memory_order_relaxed);
-  return true;
+void OfiLink::say_greeting(int peer) {
+  Peer& to = at(peer);
+  to.greet_again_ns = clock_.now_ns() + to.greeting_pause_ns;
+  to.greeting_pause_ns = std::min(2 * to.greeting_pause_ns, kGreetingPauseNsMax);
+  if (to.other == nullptr) {
+    to.greeting = say(peer, FrameKind::kHello);
+    return;
+  }
+  ofi::MeetWords words{.from = {}, .secret = to.other->own_secret};
+  std::string error;
+  if (!address(&words.from, &error)) return end_other(peer, true, error);
+  to.greeting = say(peer, FrameKind::kMeet, &words);
 }
 
 /// A buffer is free again. `error`: why its packet was lost; 0: it was not.
 void OfiLink::sent(Buffer* buffer, int error) {
   Peer& to = at(buffer->peer);
-  if (error == FI_ENOTCONN && repeat_greeting(to, buffer)) return;
+  const bool is_greeting = ofi::is_greeting(frame_of(*buffer).kind);
+  if (is_greeting) to.greeting = false;
   to.unfinished_bytes -= buffer->capacity;
   to.injected -= std::min(to.injected, buffer->covers);
   if (error == 0) {
-    if (frame_of(*buffer).kind == FrameKind::kMeet) to.meeting = false;
-    to.connected = to.connected || to.other == nullptr || (to.other->met && !to.meeting);
     to.moved_ns = clock_.now_ns();
     to.patience_ns = connect_ns_ / 4;
-  } else if (!to.said_bye && !leaving_) {
+  } else if (!to.said_bye && !leaving_ && !(is_greeting && error == FI_ENOTCONN)) {
     to.broken = true;
     to.trouble = fabric_->library().error_text(error);
   }
@@ -257,17 +262,20 @@ void OfiLink::sent(Buffer* buffer, int error) {
 }
 
 /// Hands over what waits, and forgets those for whom nothing does.
-void OfiLink::send_backlogs() {
+void OfiLink::send_backlogs(std::int64_t now_ns) {
   bool restless = false;
   for (std::size_t i = 0; i < unfinished_.size();) {
     const int peer = unfinished_[i];
     Peer& to = at(peer);
+    if (to.awaits_answer() && !to.greeting && now_ns >= to.greet_again_ns && may_send_to(to))
+      say_greeting(peer);
     while (!to.backlog.empty() && !to.gone && may_send_to(to) && hand_over(peer, to.backlog.front())) {
       to.backlog.pop_front();
       to.moved_ns = clock_.now_ns();
     }
-    restless = restless || !to.backlog.empty();
-    if (to.unfinished_bytes != 0 || to.broken) {
+    const bool awaits_answer = to.awaits_answer() && may_send_to(to);
+    restless = restless || !to.backlog.empty() || awaits_answer;
+    if (to.unfinished_bytes != 0 || to.broken || awaits_answer) {
       ++i;
       continue;
     }

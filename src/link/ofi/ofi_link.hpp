@@ -6,11 +6,13 @@
 // complete a small packet before a large one that was sent earlier, so what is early is held.
 //
 // Peers are reached on first use: their cards (card.hpp) come from whoever started the job, and may come
-// later than the first packet for them. A hello goes first, and until that has left there is no room for
-// packets: they would stay here when this rank computes, though their sends are over. What libfabric does not
-// take later (the peer does not read) waits in order in the peer's backlog, and is tried again in each
-// poll(). A peer's packets under way and in its backlog have a limit of bytes, kWindowBytesMax at most,
-// behind which reserve() has no room: so a peer that never polls costs no more than that.
+// later than the first packet for them. A greeting goes first. A connection is proved when a word has come by
+// it: of two that are made at once libfabric drops one, or, in 1.17, both, with all that was sent by them and
+// without a word. So a greeting is said again until it is answered, or the peer's own comes, and before that
+// nothing else is sent, and there is no room for packets. What libfabric does not take later (the peer does
+// not read) waits in order in the peer's backlog, and is tried again in each poll(). A peer's packets under
+// way and in its backlog have a limit of bytes, kWindowBytesMax at most, behind which reserve() has no room:
+// so a peer that never polls costs no more than that.
 //
 // libfabric tells nothing of a peer that cannot be reached. So where packets for a peer wait and none moves,
 // the peer's address is tried by a connection of its own (Probe): the system of its host answers also while
@@ -26,9 +28,9 @@
 // Strangers' packets lack the secret of the job: they are dropped, counted, and told of once.
 //
 // Processes of other jobs that share no memory with this one (other_process.hpp) are reached by what their
-// addresses say. The first to send meets the other: it says where it is, and a secret for the two. Until the
-// other has answered there is no room for packets. One that cannot be reached does not end this job: it
-// counts as dead. A connection that is kept for that alone, the lifeline, breaks when it dies.
+// addresses say. The first to send meets the other: its greeting says where it is, and a secret for the two.
+// One that cannot be reached does not end this job: it counts as dead. A connection that is kept for that
+// alone, the lifeline, breaks when it dies.
 //
 // Thread safety: as link.hpp. Each object belongs to one rank.
 //
@@ -38,7 +40,8 @@
 //     tried last. Packets are handed to libfabric in the order of their numbers.
 //  2. unfinished_bytes of a peer are the capacities of its buffers, reserved, under way, or in the backlog.
 //  3. quiet_ is true only if can_wait() has been since the last read().
-//  4. far_[e] for a process of another job, and only then, at(e).other is there; others_ lists all such.
+//  4. Packets are sent with a secret that the peer has said, or has answered: it knows whose they are.
+//  5. far_[e] for a process of another job, and only then, at(e).other is there; others_ lists all such.
 #pragma once
 
 #include <atomic>
@@ -159,17 +162,20 @@ class OfiLink final : public OuterLink {
     std::unique_ptr<ofi::OtherProcess> other;  // null: a rank of this job
     std::string trouble;                       // what the last probe, or libfabric, said
     bool listed = false;                       // in unfinished_
-    bool greeted = false;                      // a hello is under way, or has left
-    bool connected = false;                    // it has
+    bool greeted = false;                      // this rank has begun to greet it
+    bool greeting = false;                     // a greeting is under way, or in the backlog
+    bool connected = false;                    // its answer, or its own greeting, has come
     bool talked = false;                       // a packet has gone to it or come from it
     bool said_bye = false;                     // it has, and nothing that it sent later has come
     bool heard_bye = false;                    // it has answered this rank's
     bool broken = false;                       // libfabric has lost a packet to it
-    bool gone = false;             // nothing can be sent to it any more; of use while this rank leaves
-    int repeats = 0;               // of its greeting, which was lost
-    bool meeting = false;          // its kMeet is on its way: without that it takes packets for a stranger's
-    std::uint32_t bye_at = 0;      // the number of the next packet when it said so
-    std::int64_t patience_ns = 0;  // without a move, before its address is tried
+    bool gone = false;                   // nothing can be sent to it any more; of use while this rank leaves
+    std::uint32_t bye_at = 0;            // the number of the next packet when it said so
+    std::int64_t patience_ns = 0;        // without a move, before its address is tried
+    std::int64_t greet_again_ns = 0;     // when, unless its answer has come
+    std::int64_t greeting_pause_ns = 0;  // before that
+
+    bool awaits_answer() const { return greeted && !connected && !gone; }
   };
 
   /// Of a neighbour among the nodes, when the job starts.
@@ -193,11 +199,11 @@ class OfiLink final : public OuterLink {
   void note(int peer, ofi::Buffer* buffer);
   void send(int peer, ofi::Buffer* buffer, ofi::FrameKind kind, std::uint32_t bytes);
   bool hand_over(int peer, ofi::Buffer* buffer);
-  void say(int peer, ofi::FrameKind kind, const void* words = nullptr);
+  bool say(int peer, ofi::FrameKind kind, const void* words = nullptr);
   [[gnu::cold]] void greet(int peer);
-  bool repeat_greeting(Peer& to, ofi::Buffer* buffer);
+  [[gnu::cold]] void say_greeting(int peer);
   void sent(ofi::Buffer* buffer, int error);
-  void send_backlogs();
+  void send_backlogs(std::int64_t now_ns);
 
   // receive.cpp
   int poll_network(PacketSink* sink, std::int64_t now_ns);

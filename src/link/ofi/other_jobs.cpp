@@ -88,6 +88,7 @@ int OfiLink::add_other(const PeerAddress& address, std::string* error) {
   fresh.other = std::make_unique<OtherProcess>();
   fresh.other->address = address;
   fresh.other->key = key;
+  fresh.other->own_secret = fresh.secret;
   by_secret_[fresh.secret] = endpoint;
   to = std::move(fresh);
   far_[static_cast<std::size_t>(endpoint)] = 1;
@@ -109,12 +110,12 @@ void OfiLink::take_newcomer(const Frame& frame, const Buffer& buffer, PacketSink
   const bool is_far_one = words.from.name.job != name(rank_).job && words.from.place != wiring_.place;
   const int endpoint = is_far_one ? add_other(words.from, &error) : -1;
   if (endpoint < 0) return damaged(frame, error.c_str());
-  if (sink != nullptr) sink->peer_joined(endpoint);
   Peer& to = at(endpoint);
-  if (!std::exchange(to.greeted, true)) to.secret = words.secret;
+  if (sink != nullptr && !to.connected) sink->peer_joined(endpoint);
+  to.secret = words.secret;
   by_secret_[words.secret] = endpoint;
-  to.talked = to.other->met = true;
-  say(endpoint, FrameKind::kMet);
+  to.talked = to.connected = true;
+  say(endpoint, FrameKind::kWelcome);
   if (finishing_) say(endpoint, FrameKind::kFinishing);
 }
 
@@ -126,7 +127,8 @@ void OfiLink::hear(int source, const Frame& frame, const Buffer& buffer) {
   if (frame.kind == FrameKind::kAskPort) {
     auto words = words_of<ofi::PortWords>(buffer);
     words.open = ports_.contains(words.number) ? 1 : 0;
-    return say(source, FrameKind::kPort, &words);
+    say(source, FrameKind::kPort, &words);
+    return;
   }
   if (frame.kind == FrameKind::kPort) {
     const auto words = words_of<ofi::PortWords>(buffer);
@@ -135,8 +137,6 @@ void OfiLink::hear(int source, const Frame& frame, const Buffer& buffer) {
       asked->second = {words.open != 0 ? PortState::kOpen : PortState::kClosed, false};
   } else if (from.other == nullptr) {
     damaged(frame, "ranks of one job have no such word");
-  } else if (frame.kind == FrameKind::kMet) {
-    from.connected = from.other->met = true;
   } else {
     from.other->finishing = true;
     from.other->finishing_at = frame.sequence;

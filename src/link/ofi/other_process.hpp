@@ -16,9 +16,8 @@ namespace tasuki::ofi {
 
 struct OtherProcess {
   PeerAddress address;
+  Secret own_secret;                // that this rank's greeting tells it
   Secret key;                       // of its address: for kMeet alone
-  Secret secret;                    // of what this rank sends to it
-  bool met = false;                 // it has heard of this rank
   bool ended = false;               // nothing goes there any more
   bool died = false;                // and that was not in good order
   bool told = false;                // the sink knows of its end

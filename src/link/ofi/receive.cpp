@@ -76,7 +76,7 @@ int OfiLink::poll_network(PacketSink* sink, std::int64_t now_ns) {
       }
     }
   }
-  if (!unfinished_.empty() || !has_secret_) send_backlogs();
+  if (!unfinished_.empty() || !has_secret_) send_backlogs(now_ns);
   if (!unfinished_.empty() && now_ns >= next_clock_ns_) {
     next_clock_ns_ = now_ns + kClockNs;
     look_at_clocks(now_ns);
@@ -114,8 +114,11 @@ int OfiLink::received(Buffer* buffer, std::size_t bytes, PacketSink* sink) {
   } else if (frame.kind == FrameKind::kByeHeard) {
     at(source).heard_bye = true;
   } else if (frame.kind == FrameKind::kHello) {
-    at(source).talked = true;
-  } else if (frame.kind > FrameKind::kHello) {
+    at(source).talked = at(source).connected = true;
+    say(source, FrameKind::kWelcome);
+  } else if (frame.kind == FrameKind::kWelcome) {
+    at(source).connected = true;
+  } else if (frame.kind > FrameKind::kWelcome) {
     hear(source, frame, *buffer);
   } else {
     return take_packet(source, frame, buffer, sink);
