@@ -217,18 +217,17 @@ template <std::size_t kBytes>
 class TextOut {
  public:
   TextOut(char* place, std::size_t length) : place_(place), length_(length) {
-    text_[0] = '\0';
-    text_[1] = kUntouched;
+    std::memcpy(text_, kUntouched, sizeof kUntouched);
   }
   ~TextOut() {
-    if (text_[0] != '\0' || text_[1] != kUntouched) give_text(text_, place_, length_);
+    if (std::memcmp(text_, kUntouched, sizeof kUntouched) != 0) give_text(text_, place_, length_);
   }
   TextOut(const TextOut&) = delete;
   TextOut& operator=(const TextOut&) = delete;
   operator char*() { return text_; }
 
  private:
-  static constexpr char kUntouched = '\x7f';
+  static constexpr char kUntouched[] = "\x7f\x01\x7f";  // an empty string of C's is none of these
 
   char* place_;
   std::size_t length_;

@@ -44,8 +44,8 @@ def build():
         path = HERE / "programs" / source
         libraries = [harness.PREFIX / "lib" / name for name in ("libmpifort_abi.so.1", "libmpi_abi.so.1")]
         of_what = hashlib.sha256(repr((compiler, flags)).encode())
-        for file in [*sorted((HERE / "programs").iterdir()), *libraries]:
-            of_what.update(file.read_bytes() if file.suffix else b"")
+        for file in [*sorted((HERE / "programs").rglob("*.*")), *libraries]:
+            of_what.update(file.read_bytes())
         program = harness.PROGRAMS / f"fortran-{path.stem}-{of_what.hexdigest()[:12]}"
         if not program.exists():
             work = program.with_suffix(f".{os.getpid()}")
