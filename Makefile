@@ -106,7 +106,7 @@ fit-collectives: build
 regret: build
 	@PYTHONPATH=python $(IN_VENV)/python -m tasuki.tuning.regret --prefix $(PREFIX) --out $(BUILD)/bench
 
-bench-hosts: build $(if $(PEERS),,peers)
+bench-hosts: build setup $(if $(PEERS),,peers)
 	@$(IN_VENV)/python bench/over_hosts.py --prefix $(PREFIX) --out $(BUILD)/bench \
 	    --peers $(or $(PEERS),$(BUILD)/peers)
 

@@ -1,17 +1,26 @@
-"""make bench-hosts: jobs over hosts, next to MPICH (Hydra) and Open MPI (mpirun), both over TCP, in turns.
+"""make bench-hosts: jobs over hosts, next to MPICH, Open MPI and Intel MPI over TCP, in turns.
 
 Hosts are network namespaces of this machine, as in tests/hosts (so this needs root); all start ranks by ssh.
-Three tables: what it takes to start a job of MPI_Init and MPI_Finalize on 2 hosts of 2 ranks; how our start
-grows with agents, by a launcher that runs them on this machine; and bench/over_hosts.c, messages and
-collectives among those 2 x 2 ranks. A cell is the least of all rounds, and behind it the median of the
-rounds' medians. The 4 ranks share this machine's processors, which no host knows: each takes them for its
-own.
+What there is (`--only` names some of it):
+
+    starts       what it takes to start a job of MPI_Init and MPI_Finalize on 2 hosts of 2 ranks
+    agents       how our start grows with agents, by a launcher that runs them on this machine
+    messages     one way and 64 at once, between 2 hosts of 1 rank; beside two sockets, which are the limit
+    windows      put and flush, fetch_and_op, between the same
+    collectives  on 2 hosts of 2 ranks and on 3 of 2
+    files        write_all and read_all on 2 hosts of 2 ranks, to a file that they share
+
+The last four come from bench/over_hosts.c and bench/tcp_pair.cpp, in one interleaved run. A cell is the least
+of all rounds, and behind it the median of the rounds' medians; so are the ratios, to the best peer and to
+sockets that spin, and behind them the goal. `--ranks`: unbound, or each bound to a processor. `--network`:
+as it is, with 1 Gbit/s (rate), or with 2 % of all packets lost (loss). The ranks share this machine's
+processors, which no host knows: each takes them for its own.
 """
 
+import dataclasses
 import json
 import os
 import pathlib
-import socket
 import statistics
 import subprocess
 import sys
@@ -22,54 +31,138 @@ from rich.console import Console
 from rich.table import Table
 
 TESTS = own_program.HERE.parent / "tests"
-sys.path[:0] = [str(TESTS / "hosts"), str(TESTS / "ranks")]
+sys.path[:0] = [str(TESTS / "hosts"), str(TESTS / "ranks"), str(TESTS.parent / "python")]
 
-ROUNDS = 7
+from tasuki import implementation  # noqa: E402
+
+ROUNDS = 5
 AGENTS = (1, 4, 16, 64)
 SECONDS_MAX = 120
 BUDGET_SECONDS = 0.05  # a case and round
-VARIABLES = {
-    "mpich": {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "eth0"},
-    "openmpi": {"OMPI_MCA_btl": "tcp,self,sm", "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl_tcp_if_include": "eth0"},
-}
+PORT = 7700
+OURS, SPINNING, BLOCKING = "Tasuki", "sockets", "sockets, blocking"
 FAKE_LAUNCHER = '#!/bin/sh\nshift\nexec sh -c "$*"\n'
+PARTS = ("starts", "agents", "messages", "windows", "collectives", "files")
+# What is measured between how many hosts of how many ranks.
+SHAPES = {(2, 1): ("messages", "windows"), (2, 2): ("collectives", "files"), (3, 2): ("collectives",)}
+# Operation -> goals by bytes, or for all: of the ratio to the best peer, and to sockets.
+GOALS = {
+    "pingpong": {8: (0.95, 1.2), 1024: (0.95, 1.2), 65536: (0.9, 1.15), 4194304: (0.95, 1.05)},
+    "outstanding": (0.5, None),
+    "put": (0.9, None),
+    "fetch_and_op": (0.9, None),
+    **dict.fromkeys(("barrier", "bcast", "allreduce", "allgather", "alltoall"), (0.85, None)),
+    "write_all": (0.6, None),
+    "read_all": (0.6, None),
+}
+NETWORKS = ("plain", "rate", "loss")
+RATE = "1gbit"
+LOST_PERCENT = 2
+
+TCP_BY_OFI = {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": "eth0"}
+OPEN_MPI_INTERFACE = {"OMPI_MCA_btl_tcp_if_include": "eth0", "OMPI_MCA_oob_tcp_if_include": "eth0"}
 
 
-def compile_by(prefix, folder):
+@dataclasses.dataclass
+class Peer:
+    name: str
+    folder: str  # below PEERS
+    launcher: str  # of tests/hosts/launchers.py
+    variables: dict
+    options: tuple = ()
+
+
+PEERS = (
+    Peer("MPICH, ofi", "mpich", "hydra", {"MPIR_CVAR_CH4_NETMOD": "ofi", **TCP_BY_OFI}),
+    Peer(
+        "Open MPI, ofi",
+        "openmpi",
+        "mpirun",
+        {
+            "OMPI_MCA_pml": "cm",
+            "OMPI_MCA_mtl": "ofi",
+            "OMPI_MCA_opal_common_ofi_provider_include": "tcp",
+            **OPEN_MPI_INTERFACE,
+            **TCP_BY_OFI,
+        },
+    ),
+    Peer(
+        "Open MPI, tcp",
+        "openmpi",
+        "mpirun",
+        {"OMPI_MCA_btl": "tcp,self,sm", "OMPI_MCA_pml": "ob1", **OPEN_MPI_INTERFACE},
+    ),
+    Peer(
+        "Intel MPI, ofi",
+        "impi",
+        "impi",
+        {"I_MPI_FABRICS": "shm:ofi", "I_MPI_OFI_PROVIDER": "tcp", "I_MPI_PIN": "0", **TCP_BY_OFI},
+    ),
+)
+
+
+def compile_by(prefix, folder, variables=None):
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / "over_hosts"
     words = [prefix / "bin/mpicc", "-O2", own_program.HERE / "over_hosts.c", "-o", program]
-    subprocess.run(words, check=True)
+    subprocess.run(words, check=True, env={**os.environ, **(variables or {})})
     return program
 
 
 def ways(args, launchers):
-    """Name -> what runs the program with one argument on some hosts."""
+    """Name -> what runs the program with arguments on so many hosts with so many ranks each."""
     ours = compile_by(args.prefix, args.out)
 
-    def run_ours(hosts, argument):
-        mpiexec = args.prefix / "bin/mpiexec"
-        return hosts[0].run(
-            [mpiexec, "--host", "node1:2,node2:2", "-n", 4, ours, argument], timeout=SECONDS_MAX
-        )
+    def run_ours(hosts, shape, *arguments):
+        count, each = shape
+        places = ",".join(f"{host.name}:{each}" for host in hosts.hosts[:count])
+        words = ["--host", places, "-n", count * each, "--bind-to", "none", ours, *arguments]
+        return hosts[0].run([args.prefix / "bin/mpiexec", *words], timeout=SECONDS_MAX)
 
-    found = {"Tasuki": run_ours}
-    for name, launcher, peer in (
-        ("MPICH, Hydra", "hydra", "mpich"),
-        ("Open MPI, mpirun", "mpirun", "openmpi"),
-    ):
-        prefix = args.peers / peer
-        if not (prefix / "bin/mpicc").exists():
-            print(f"{name}: not there ({prefix}; make peers)")
+    found = {OURS: run_ours}
+    for peer in PEERS:
+        if args.peer and peer.folder not in args.peer:
             continue
-        program = compile_by(prefix, args.out / peer)
+        prefix = args.peers / peer.folder
+        if not (prefix / "bin/mpicc").exists():
+            print(f"{peer.name}: not there ({prefix}; make peers)")
+            continue
+        variables = {**peer.variables, **implementation.prefix_variables(prefix.resolve())}
+        program = compile_by(prefix, args.out / peer.folder, variables)
 
-        def run_theirs(hosts, argument, launcher=launcher, program=program, variables=VARIABLES[peer]):
-            words = [program, argument]
-            return launchers.launch(hosts, launcher, words, environment=variables, timeout=SECONDS_MAX)
+        def run_theirs(hosts, shape, *arguments, peer=peer, program=program, variables=variables):
+            count, each = shape
+            how = {"number_of_hosts": count, "ranks_per_host": each, "timeout": SECONDS_MAX}
+            words = [program, *arguments]
+            return launchers.launch(hosts, peer.launcher, words, environment=variables, **how)
 
-        found[name] = run_theirs
+        found[peer.name] = run_theirs
     return found
+
+
+def sockets(args):
+    """Name -> what runs two sockets between two hosts."""
+    program = args.out / "tcp_pair"
+    source = own_program.HERE / "tcp_pair.cpp"
+    subprocess.run(["c++", "-O2", "-std=c++20", source, "-o", program], check=True)
+
+    def run(hosts, bound, *options):
+        words = [program, "--touch", "--batches", *options, "--port", PORT]
+        sizes = list(GOALS["pingpong"])
+        bind = [["taskset", "-c", host % os.cpu_count()] if bound else [] for host in (0, 1)]
+        other = hosts[1].popen([*bind[1], *words, "--listen", *sizes])
+        try:
+            return hosts[0].run(
+                [*bind[0], *words, "--connect", hosts[1].address, *sizes], timeout=SECONDS_MAX
+            )
+        finally:
+            other.kill()
+            other.communicate()
+
+    return {
+        SPINNING: run,
+        BLOCKING: lambda hosts, bound: run(hosts, bound, "--blocking"),
+    }
 
 
 def checked(name, done):
@@ -83,7 +176,7 @@ def measure_starts(hosts, found, rounds):
     seconds = {name: [] for name in found}
     for _ in range(rounds):
         for name, run in found.items():
-            seconds[name].append(checked(name, run(hosts, 0)).seconds)
+            seconds[name].append(checked(name, run(hosts, (2, 2))).seconds)
     return seconds
 
 
@@ -105,7 +198,7 @@ def measure_agents(args, rounds):
                 "-n",
                 number,
             ]
-            for kind, program in (("true", ["true"]), ("MPI", [args.out / "over_hosts", 0])):
+            for kind, program in (("true", ["true"]), ("MPI", [args.out / "over_hosts"])):
                 start = time.monotonic()
                 done = own_program.run([*begin, *program], SECONDS_MAX, capture_output=True, text=True)
                 times[number][kind].append(time.monotonic() - start)
@@ -114,16 +207,47 @@ def measure_agents(args, rounds):
     return times
 
 
-def measure_messages(hosts, found, rounds, budget):
-    """(operation, bytes) -> name -> [(least, median) of each round]."""
-    times = {}
-    for _ in range(rounds):
+class Times:
+    """(operation, bytes) -> name -> [(least, median) of each round], and what did not end well."""
+
+    def __init__(self):
+        self.rows, self.troubles = {}, {}
+
+    def take(self, name, run):
+        """Runs what prints rows of JSON."""
+        try:
+            done = run()
+            trouble = f"exit status {done.returncode}: {done.text.strip()[-400:]}" if done.returncode else ""
+            lines = done.stdout.splitlines()
+        except BaseException as error:  # pytest's: it did not end in time
+            if type(error).__name__ != "Failed":
+                raise
+            trouble, lines = str(error)[-400:], str(error).splitlines()
+        if trouble:
+            self.troubles.setdefault(name, trouble)
+        for row in (json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")):
+            of_all = self.rows.setdefault((row.get("operation", "pingpong"), row["bytes"]), {})
+            pair = (row["least"], row["median"]) if "least" in row else tuple(row["seconds"])
+            of_all.setdefault(name, []).append(pair)
+
+
+def measure(hosts, found, limits, shape, groups, bound, args):
+    times = Times()
+    arguments = (args.budget, int(bound), hosts.shared_folder, *groups)
+    for _ in range(args.rounds):
         for name, run in found.items():
-            lines = checked(name, run(hosts, budget)).stdout.splitlines()
-            for row in (json.loads(line) for line in lines if line.startswith("{")):
-                of_all = times.setdefault((row["operation"], row["bytes"]), {})
-                of_all.setdefault(name, []).append((row["least"], row["median"]))
+            times.take(name, lambda run=run: run(hosts, shape, *arguments))
+        for name, run in limits.items() if "messages" in groups else ():
+            times.take(name, lambda run=run: run(hosts, bound))
     return times
+
+
+def set_network(hosts, network):
+    for index in range(len(hosts)):
+        if network == "rate":
+            hosts.limit_rate(index, RATE)
+        elif network == "loss":
+            hosts.lose(index, LOST_PERCENT)
 
 
 def cell(least, median, unit=1e3):
@@ -132,7 +256,7 @@ def cell(least, median, unit=1e3):
 
 def show_starts(starts):
     table = Table("ms: least, median", "2 hosts of 2 ranks", "of ours")
-    ours = starts["Tasuki"]
+    ours = starts[OURS]
     for name, seconds in starts.items():
         ratio = f"{min(seconds) / min(ours):.2f}, {statistics.median(seconds) / statistics.median(ours):.2f}"
         table.add_row(name, cell(min(seconds), statistics.median(seconds)), ratio)
@@ -146,56 +270,106 @@ def show_agents(agents):
     return table
 
 
-def show_messages(times, names):
-    table = Table("us: least, median", "bytes", *names, "least to the best peer's")
-    for (operation, size), of_all in times.items():
-        cells, least = [], {}
-        for name in names:
-            rounds = of_all[name]
-            least[name] = min(one for one, _ in rounds)
-            cells.append(cell(least[name], statistics.median(median for _, median in rounds), 1e6))
-        peers = [least[name] for name in names if name != "Tasuki"]
-        ratio = f"{least['Tasuki'] / min(peers):.2f}" if peers else ""
-        table.add_row(operation, f"{size:,}", *cells, ratio)
+def of_rounds(rounds):
+    """(least of all, median of the medians)."""
+    return min(one for one, _ in rounds), statistics.median(median for _, median in rounds)
+
+
+def ratio_to(ours, others, goal):
+    """Of ours to the best of the others: by the least, by the median, and the goal."""
+    if ours is None or not others:
+        return ""
+    ratios = [ours[which] / min(other[which] for other in others) for which in (0, 1)]
+    return f"{ratios[0]:.2f}, {ratios[1]:.2f}" + (f" ({goal})" if goal else "")
+
+
+def goals_of(operation, size):
+    goals = GOALS.get(operation, (None, None))
+    return goals.get(size, (None, None)) if isinstance(goals, dict) else goals
+
+
+def show_times(title, times, names):
+    table = Table(
+        "us: least, median", "bytes", *names, "to best peer (goal)", "to sockets (goal)", title=title
+    )
+    for (operation, size), of_all in times.rows.items():
+        found = {name: of_rounds(of_all[name]) for name in names if name in of_all}
+        peers = [value for name, value in found.items() if name not in (OURS, SPINNING, BLOCKING)]
+        limits = [found[SPINNING]] if SPINNING in found else []
+        goals = goals_of(operation, size)
+        cells = [cell(*found[name], 1e6) if name in found else "" for name in names]
+        ratios = [ratio_to(found.get(OURS), *what) for what in zip((peers, limits), goals, strict=True)]
+        table.add_row(operation, f"{size:,}", *cells, *ratios)
     return table
+
+
+def measure_all(console, found, args, only, host_room):
+    """Name of a table -> its rows."""
+    results, limits = {}, sockets(args)
+    for network in args.network or ["plain"]:
+        with host_room.Hosts(3) as hosts:
+            set_network(hosts, network)
+            for shape, groups in SHAPES.items():
+                groups = [group for group in groups if group in only]
+                for ranks in (args.ranks or ("unbound", "bound")) if groups else ():
+                    title = f"{shape[0]} hosts of {shape[1]}, {ranks}, network: {network}"
+                    times = measure(hosts, found, limits, shape, groups, ranks == "bound", args)
+                    names = [*found, *(limits if "messages" in groups else ())]
+                    console.print(show_times(title, times, names))
+                    for name, trouble in times.troubles.items():
+                        console.print(f"{name}: {trouble}", markup=False, style="red")
+                    results[title] = {
+                        "troubles": times.troubles,
+                        "rows": [
+                            {"operation": operation, "bytes": size, "seconds": of_all}
+                            for (operation, size), of_all in times.rows.items()
+                        ],
+                    }
+    return results
 
 
 def processor():
     with open("/proc/cpuinfo") as file:
-        names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
-    return f"{len(names)} processors, {names[0] if names else 'unknown'}, {socket.gethostname()}"
+        fields = [[part.strip() for part in line.split(":", 1)] for line in file if ":" in line]
+    of_first = dict(reversed(fields))
+    count = sum(name == "processor" for name, _ in fields)
+    load = os.getloadavg()[0]
+    return (
+        f"{count} processors, {of_first.get('model name', 'unknown')}, family {of_first.get('cpu family')}, "
+        f"model {of_first.get('model')}; load before: {load:.1f}"
+    )
 
 
 def main():
     parser = own_program.make_parser(__doc__)
     parser.add_argument("--peers", type=pathlib.Path, required=True)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--budget", type=float, default=BUDGET_SECONDS)
-    parser.add_argument("--only", choices=("starts", "agents", "messages"), action="append")
+    parser.add_argument("--budget", type=float, default=BUDGET_SECONDS, help="seconds of a row in a round")
+    parser.add_argument("--only", choices=PARTS, action="append")
+    parser.add_argument("--ranks", choices=("unbound", "bound"), action="append", help="default: both")
+    parser.add_argument("--network", choices=NETWORKS, action="append", help="default: plain")
+    parser.add_argument("--peer", action="append", help="a name below --peers; default: all")
     args = parser.parse_args()
-    os.environ["TASUKI_PEERS"] = str(args.peers.resolve())
+    args.peers = args.peers.resolve()
+    os.environ["TASUKI_PEERS"] = str(args.peers)
     import hosts as host_room
     import launchers
 
+    hydra = f"{args.peers}/impi/bin/mpiexec.hydra -launcher ssh -launcher-exec {{ssh}} -hosts {{names}}"
+    launchers.LAUNCHERS["impi"] = launchers.Launcher("impi", f"{hydra} -ppn {{each}} -n {{ranks}}")
     args.out, args.prefix = args.out.resolve() / "hosts", args.prefix.resolve()
-    found, only = ways(args, launchers), args.only or ("starts", "agents", "messages")
-    console, results = Console(width=120), {"processor": processor()}
+    found, only = ways(args, launchers), args.only or PARTS
+    console, results = Console(width=190), {"processor": processor()}
     console.print(results["processor"])
     if "agents" in only:
         results["agents"] = agents = measure_agents(args, args.rounds)
         console.print(show_agents(agents))
     try:
-        with host_room.Hosts(2) as hosts:
-            if "starts" in only:
+        if "starts" in only:
+            with host_room.Hosts(2) as hosts:
                 results["starts"] = starts = measure_starts(hosts, found, args.rounds)
-                console.print(show_starts(starts))
-            if "messages" in only:
-                times = measure_messages(hosts, found, args.rounds, args.budget)
-                console.print(show_messages(times, list(found)))
-                results["messages"] = [
-                    {"operation": operation, "bytes": size, "seconds": of_all}
-                    for (operation, size), of_all in times.items()
-                ]
+            console.print(show_starts(starts))
+        results["tables"] = measure_all(console, found, args, only, host_room)
     except host_room.CannotError as reason:
         console.print(f"without hosts: {reason}")
     (args.out / "over_hosts.json").write_text(json.dumps(results, indent=1))

@@ -382,3 +382,8 @@ class Hosts:
     def open_network(self, index):
         """Takes back what firewall_new_connections and lose did to a host."""
         self._configure(self.hosts[index].pid, "nft", "flush ruleset")
+
+    def limit_rate(self, index, rate):
+        """A host sends no faster than this (tc's words: 1gbit)."""
+        words = f"qdisc add dev eth0 root tbf rate {rate} burst 256k latency 20ms"
+        self._configure(self.hosts[index].pid, "tc", *words.split())

@@ -108,7 +108,7 @@ def start_slurm(hosts):
 @dataclasses.dataclass
 class Launcher:
     """`words` begin a command line. To be filled in: {hosts}, {ranks} (in all), {each} (on each host),
-    {places} (node1:2,node2:2), {ssh}."""
+    {places} (node1:2,node2:2), {names} (node1,node2), {ssh}."""
 
     peer: str  # whose MPI it can start
     words: str
@@ -140,7 +140,14 @@ def launch(hosts, launcher, words, options=(), number_of_hosts=2, ranks_per_host
     are further ones of the launcher; `how` is what Host.run takes."""
     launcher, ranks = LAUNCHERS[launcher], number_of_hosts * ranks_per_host
     places = ",".join(f"{host.name}:{ranks_per_host}" for host in hosts.hosts[:number_of_hosts])
-    fill = {"hosts": number_of_hosts, "ranks": ranks, "each": ranks_per_host, "places": places}
+    names = ",".join(host.name for host in hosts.hosts[:number_of_hosts])
+    fill = {
+        "hosts": number_of_hosts,
+        "ranks": ranks,
+        "each": ranks_per_host,
+        "places": places,
+        "names": names,
+    }
     command = [word.format(**fill, ssh=hosts.ssh_command) for word in launcher.words.split()]
     environment = {**launcher.environment, **(environment or {})}
     return hosts[0].run([*command, *options, *words], environment=environment, **how)

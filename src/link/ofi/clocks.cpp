@@ -122,6 +122,8 @@ void OfiLink::poll_until(const Done& done, std::int64_t limit_ns) {
 /// What this rank has sent has left it when this returns: waits without end for peers that can be reached.
 void OfiLink::leave() {
   behind_->leave();
+  const ofi::Inside inside(gate_);
+  send_bundles();
   leaving_ = true;
   std::vector<int> told;
   for (std::size_t i = 0; i < peers_.size(); ++i) {
@@ -162,6 +164,10 @@ void OfiLink::forget(int peer) {
     fabric_->give_back(buffer);
   }
   to.backlog.clear();
+  if (to.bundle == nullptr) return;
+  std::erase(bundled_, peer);
+  to.unfinished_bytes -= to.bundle->capacity;
+  fabric_->give_back(std::exchange(to.bundle, nullptr));
 }
 
 }  // namespace tasuki

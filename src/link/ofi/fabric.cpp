@@ -22,7 +22,8 @@ namespace tasuki::ofi {
 namespace {
 
 constexpr std::size_t kSmallBytes = 2176;  // the longest small packet with what is before it
-static_assert(kSmallBytes % 64 == 0 && kSmallBytes >= kHeadAt + sizeof(HeadWords) + kPutBytesMax);
+static_assert(kSmallBytes % 64 == 0 && kSmallBytes >= kHeadAt + sizeof(HeadWords) + kPutBytesMax &&
+              kSmallBytes >= kHeadAt + kBundleBytesMax);
 constexpr std::size_t kSlabBytes = 256 << 10;
 constexpr std::size_t kNameBytesMax = 128;
 constexpr int kCompletionsPerRead = 32;

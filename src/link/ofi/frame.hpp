@@ -6,6 +6,7 @@
 //
 //     offset 40: Frame (32 bytes) | 72: head (56 bytes) | 128: bulk          a packet
 //     offset 40: Frame (32 bytes) | 72: HeadWords (16) | 88: data            a small packet
+//     offset 40: Frame (32 bytes) | 72: entries                              a bundle of small packets
 //     offset 40: Frame (32 bytes) | 72: what it says, or nothing             a word between links
 //
 // Each packet has a secret of 128 random bits. Between ranks of a job it is the job's. What goes to a process
@@ -45,7 +46,22 @@ enum class FrameKind : std::uint32_t {
   kFinishing = 8,  // the source sends nothing more of its own accord
   kAskPort = 9,    // PortWords, `open` is 0: is it?
   kPort = 10,      // PortWords: the answer
+  // Several small packets that followed one another: entries of BundleHead and data, each a multiple of 8.
+  kBundle = 11,
 };
+
+/// Before the data of each small packet of a bundle.
+struct BundleHead {
+  std::uint64_t bytes;  // of its data
+  HeadWords head;
+};
+constexpr std::uint32_t entry_bytes(std::uint32_t data_bytes) {
+  return static_cast<std::uint32_t>(sizeof(BundleHead)) + (data_bytes + 7) / 8 * 8;
+}
+/// Of a bundle: as many as fit into a small buffer (fabric.cpp).
+inline constexpr std::uint32_t kBundleBytesMax = 2104;
+/// Larger small packets go alone: there is little to save.
+inline constexpr std::uint32_t kBundledBytesMax = 256;
 
 struct MeetWords {
   PeerAddress from;
@@ -59,9 +75,9 @@ struct PortWords {
 struct Frame {
   Secret secret;
   std::uint32_t source;    // the sender's rank
-  std::uint32_t sequence;  // of the packets from it to the receiver, from 0 on
+  std::uint32_t sequence;  // of the packets from it to the receiver, from 0 on; a bundle counts as one
   FrameKind kind;
-  std::uint32_t bytes;  // of bulk, or of the data of a small packet
+  std::uint32_t bytes;  // of bulk, of the data of a small packet, or of the entries of a bundle
 };
 static_assert(sizeof(Frame) == kHeadAt - kFrameAt);
 
@@ -82,6 +98,11 @@ constexpr bool is_greeting(FrameKind kind) {
   return kind == FrameKind::kHello || kind == FrameKind::kMeet;
 }
 
+/// Whether it carries packets, which are numbered; else it is a word between links.
+constexpr bool has_packets(FrameKind kind) {
+  return kind == FrameKind::kPacket || kind == FrameKind::kSmall || kind == FrameKind::kBundle;
+}
+
 /// What a word between links says besides its kind.
 constexpr std::uint32_t word_bytes(FrameKind kind) {
   if (kind == FrameKind::kMeet) return sizeof(MeetWords);
@@ -90,7 +111,9 @@ constexpr std::uint32_t word_bytes(FrameKind kind) {
 
 /// Whether `length` bytes that came are a packet, or a word. `bulk_bytes_max`: of a packet.
 inline bool is_whole(const Frame& frame, std::size_t length, std::uint32_t bulk_bytes_max) {
-  if (frame.kind < FrameKind::kPacket || frame.kind > FrameKind::kPort) return false;
+  if (frame.kind < FrameKind::kPacket || frame.kind > FrameKind::kBundle) return false;
+  if (frame.kind == FrameKind::kBundle)
+    return frame.bytes <= kBundleBytesMax && length == span_of(frame.kind, frame.bytes);
   const bool is_word = frame.kind > FrameKind::kSmall;
   const std::uint32_t bytes_max = frame.kind == FrameKind::kPacket ? bulk_bytes_max : kPutBytesMax;
   const bool fits = is_word ? frame.bytes == word_bytes(frame.kind) : frame.bytes <= bytes_max;

@@ -18,6 +18,7 @@ using ofi::FrameKind;
 constexpr std::int64_t kGreetingPauseNsMin = 2'000'000;  // before a greeting is said again; doubled each time
 constexpr std::int64_t kGreetingPauseNsMax = 500'000'000;
 constexpr std::uint32_t kInjectedMax = 64;  // packets to a peer that have no completion yet
+constexpr std::uint32_t kAloneMax = 2;      // small packets to a peer, between two polls, that go at once
 constexpr std::size_t kWindowBytesOfAll = 16 << 20;
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 // A rank that has packets which libfabric does not take sleeps no longer: not everything that ends that
@@ -48,7 +49,8 @@ OfiLink::OfiLink(std::unique_ptr<Link> behind, Doorbells& doorbells, std::vector
       connect_ns_(wiring_.connect_seconds * kSecondNs),
       alone_(std::count(nodes_.begin(), nodes_.end(), node_) == 1),
       peers_(nodes_.size()),
-      armed_(behind_->armed()) {}
+      armed_(behind_->armed()),
+      flusher_([this] { return flush_bundles(); }) {}
 
 std::unique_ptr<OfiLink> OfiLink::make(std::unique_ptr<Link>* behind, Doorbells& doorbells,
                                        std::vector<int> nodes, std::unique_ptr<ofi::Fabric> fabric,
@@ -87,6 +89,7 @@ std::uint32_t OfiLink::bulk_bytes_max() const {
 
 bool OfiLink::reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) {
   if (!is_far(peer)) return behind_->reserve(peer, bulk_bytes, room);
+  const ofi::Inside inside(gate_);
   Buffer* const buffer = take_buffer(peer, ofi::kBulkAt + bulk_bytes);
   if (buffer == nullptr) return false;
   at(peer).reserved = buffer;
@@ -97,12 +100,14 @@ bool OfiLink::reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) {
 
 void OfiLink::commit(int peer, const PacketRoom& room) {
   if (!is_far(peer)) return behind_->commit(peer, room);
+  const ofi::Inside inside(gate_);
   send(peer, std::exchange(at(peer).reserved, nullptr), FrameKind::kPacket, room.bulk_bytes);
 }
 
 bool OfiLink::put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) {
   if (!is_far(peer)) return behind_->put(peer, head, data, bytes);
-  if (inject(peer, head, data, bytes)) return true;
+  const ofi::Inside inside(gate_);
+  if (bundle(peer, head, data, bytes) || inject(peer, head, data, bytes)) return true;
   Buffer* const buffer = take_buffer(peer, ofi::kHeadAt + sizeof head + bytes);
   if (buffer == nullptr) return false;
   std::memcpy(buffer->memory + ofi::kHeadAt, &head, sizeof head);
@@ -160,9 +165,10 @@ void OfiLink::note(int peer, Buffer* buffer) {
 
 void OfiLink::send(int peer, Buffer* buffer, FrameKind kind, std::uint32_t bytes) {
   Peer& to = at(peer);
+  if (to.bundle != nullptr) send_bundle(peer);
   frame_of(*buffer) = {{}, static_cast<std::uint32_t>(rank_), to.sent, kind, bytes};
   buffer->length = static_cast<std::uint32_t>(ofi::span_of(kind, bytes));
-  if (kind == FrameKind::kPacket || kind == FrameKind::kSmall) ++to.sent;
+  if (ofi::has_packets(kind)) ++to.sent;
   if ((to.backlog.empty() || ofi::is_greeting(kind)) && hand_over(peer, buffer)) return;
   if (ofi::is_greeting(kind)) {
     to.backlog.push_front(buffer);
@@ -170,6 +176,57 @@ void OfiLink::send(int peer, Buffer* buffer, FrameKind kind, std::uint32_t bytes
     to.backlog.push_back(buffer);
   }
   restless_.store(true, std::memory_order_relaxed);
+}
+
+/// Has a small packet wait with others for the same peer, where it is not the first of many. Returns false,
+/// and nothing has happened but that those before it have gone, where it is to go alone.
+bool OfiLink::bundle(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) {
+  Peer& to = at(peer);
+  if (to.burst_poll != polls_) {
+    to.burst_poll = polls_;
+    to.burst_length = 0;
+  }
+  const std::uint32_t entry = ofi::entry_bytes(bytes);
+  const bool fits = to.bundle == nullptr || to.bundle->length + entry <= ofi::kBundleBytesMax;
+  if (to.bundle != nullptr && (!fits || bytes > ofi::kBundledBytesMax)) send_bundle(peer);
+  if (++to.burst_length <= kAloneMax || bytes > ofi::kBundledBytesMax) return false;
+  if (to.bundle == nullptr && !begin_bundle(peer)) return false;
+  std::byte* const place = to.bundle->memory + ofi::kHeadAt + to.bundle->length;
+  const ofi::BundleHead about{bytes, head};
+  std::memcpy(place, &about, sizeof about);
+  if (bytes != 0) std::memcpy(place + sizeof about, data, bytes);
+  to.bundle->length += entry;
+  return true;
+}
+
+bool OfiLink::begin_bundle(int peer) {
+  if (!flusher_.watch()) return false;
+  Peer& to = at(peer);
+  to.bundle = take_buffer(peer, ofi::kHeadAt + ofi::kBundleBytesMax);
+  if (to.bundle == nullptr) return false;
+  to.bundle->length = 0;
+  ++bundles_;
+  bundled_.push_back(peer);
+  return true;
+}
+
+void OfiLink::send_bundle(int peer) {
+  Buffer* const buffer = std::exchange(at(peer).bundle, nullptr);
+  std::erase(bundled_, peer);
+  send(peer, buffer, FrameKind::kBundle, buffer->length);
+}
+
+void OfiLink::send_bundles() {
+  while (!bundled_.empty()) send_bundle(bundled_.back());
+}
+
+/// By the helper.
+bool OfiLink::flush_bundles() {
+  gate_.take();
+  send_bundles();
+  const bool any = std::exchange(bundles_seen_, bundles_) != bundles_;
+  gate_.give_back();
+  return any;
 }
 
 /// Returns whether libfabric has taken it.

@@ -14,6 +14,10 @@
 // way and in its backlog have a limit of bytes, kWindowBytesMax at most, behind which reserve() has no room:
 // so a peer that never polls costs no more than that.
 //
+// A rank that sends several small packets to a peer between two polls sends the first two at once; those
+// after them wait for one another, and go as one bundle: when it is full, when something else goes to that
+// peer, when the rank polls, or, if it does not, by a helper thread (flusher.hpp) a millisecond later.
+//
 // libfabric tells nothing of a peer that cannot be reached. So where packets for a peer wait and none moves,
 // the peer's address is tried by a connection of its own (Probe): the system of its host answers also while
 // the rank computes. Where it does not, for connect_seconds, the job ends with a sentence.
@@ -32,7 +36,8 @@
 // One that cannot be reached does not end this job: it counts as dead. A connection that is kept for that
 // alone, the lifeline, breaks when it dies.
 //
-// Thread safety: as link.hpp. Each object belongs to one rank.
+// Thread safety: as link.hpp. Each object belongs to one rank. What uses the fabric or what is to be sent is
+// inside the gate, for the helper's sake.
 //
 // Invariants:
 //  1. backlog of a peer is empty, or its endpoint number is unknown, or libfabric has said EAGAIN since it
@@ -41,7 +46,8 @@
 //  2. unfinished_bytes of a peer are the capacities of its buffers, reserved, under way, or in the backlog.
 //  3. quiet_ is true only if can_wait() has been since the last read().
 //  4. Packets are sent with a secret that the peer has said, or has answered: it knows whose they are.
-//  5. far_[e] for a process of another job, and only then, at(e).other is there; others_ lists all such.
+//  5. A bundle that waits goes before any later packet or word to its peer; `bundled_` has those peers.
+//  6. far_[e] for a process of another job, and only then, at(e).other is there; others_ lists all such.
 #pragma once
 
 #include <atomic>
@@ -59,6 +65,7 @@
 #include "base/system/clock.hpp"
 #include "link/ofi/card.hpp"
 #include "link/ofi/fabric.hpp"
+#include "link/ofi/flusher.hpp"
 #include "link/ofi/frame.hpp"
 #include "link/ofi/other_process.hpp"
 #include "link/ofi/sleeper.hpp"
@@ -154,6 +161,9 @@ class OfiLink final : public OuterLink {
     std::uint32_t uncovered = 0;  // of these, after the last one that has one
     std::size_t unfinished_bytes = 0;
     ofi::Buffer* reserved = nullptr;
+    ofi::Buffer* bundle = nullptr;   // that waits; its length is of the entries
+    std::uint64_t burst_poll = 0;    // the number of the last poll before the last small packet
+    std::uint32_t burst_length = 0;  // small packets since then
     std::deque<ofi::Buffer*> backlog;
     std::map<std::uint32_t, ofi::Buffer*> early;  // by number
     std::int64_t moved_ns = 0;  // when a packet to it last moved on, or the first began to wait
@@ -195,6 +205,11 @@ class OfiLink final : public OuterLink {
   const Peer& at(int peer) const { return peers_[static_cast<std::size_t>(peer)]; }
   bool find(int peer);
   bool inject(int peer, const HeadWords& head, const void* data, std::uint32_t bytes);
+  bool bundle(int peer, const HeadWords& head, const void* data, std::uint32_t bytes);
+  bool begin_bundle(int peer);
+  void send_bundle(int peer);
+  void send_bundles();
+  bool flush_bundles();
   ofi::Buffer* take_buffer(int peer, std::size_t bytes);
   void note(int peer, ofi::Buffer* buffer);
   void send(int peer, ofi::Buffer* buffer, ofi::FrameKind kind, std::uint32_t bytes);
@@ -209,7 +224,8 @@ class OfiLink final : public OuterLink {
   int poll_network(PacketSink* sink, std::int64_t now_ns);
   int received(ofi::Buffer* buffer, std::size_t bytes, PacketSink* sink);
   void hold(int source, ofi::Buffer* buffer, std::uint32_t number);
-  void deliver(int source, ofi::Buffer* buffer, PacketSink& sink);
+  int deliver(int source, ofi::Buffer* buffer, PacketSink& sink);
+  int deliver_bundle(int source, const ofi::Frame& frame, const ofi::Buffer& buffer, PacketSink& sink);
   int deliver_early(int source, PacketSink& sink);
   int deliver_held(PacketSink& sink);
   void damaged(const ofi::Frame& frame, const char* what);
@@ -256,7 +272,11 @@ class OfiLink final : public OuterLink {
   const bool alone_;             // no other rank is on this node
   std::vector<Peer> peers_;      // by endpoint; those of the own node are not used
   std::vector<int> unfinished_;  // peers with packets under way or in the backlog
-  std::vector<int> held_;        // peers whose packets came while leave() waited
+  std::vector<int> bundled_;     // peers for which a bundle waits
+  std::uint64_t polls_ = 1;
+  std::uint64_t bundles_ = 0;       // that have been begun
+  std::uint64_t bundles_seen_ = 0;  // by the helper, when it looked last
+  std::vector<int> held_;           // peers whose packets came while leave() waited
   std::vector<std::unique_ptr<Trial>> trials_;
   bool trials_begun_ = false;
   ofi::Secret secret_;
@@ -285,6 +305,8 @@ class OfiLink final : public OuterLink {
   std::atomic<bool> quiet_{false};    // nothing is left to read; relaxed: sleep() follows poll() in a thread
   std::atomic<bool> restless_{true};  // something waits that wakes nobody; relaxed
   std::atomic<bool> watched_{false};  // a thread sleeps in sleeper_; acquire, release
+  ofi::Gate gate_;
+  ofi::Flusher flusher_;  // the last: it ends first
 };
 
 }  // namespace tasuki

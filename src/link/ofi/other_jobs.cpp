@@ -46,6 +46,7 @@ bool OfiLink::address(PeerAddress* own, std::string* error) {
 }
 
 int OfiLink::join(const PeerAddress& address, std::string* error) {
+  const ofi::Inside inside(gate_);
   const bool is_near = address.name.job == name(rank_).job || address.place == wiring_.place;
   return is_near ? behind_->join(address, error) : add_other(address, error);
 }
@@ -145,6 +146,7 @@ void OfiLink::hear(int source, const Frame& frame, const Buffer& buffer) {
 
 void OfiLink::say_finishing() {
   behind_->say_finishing();
+  const ofi::Inside inside(gate_);
   finishing_ = true;
   for (const int endpoint : others_) {
     if (other(endpoint).ended) continue;
@@ -166,6 +168,7 @@ void OfiLink::close_port(std::uint64_t port) {
 
 /// Asks again whenever the last answer has come.
 PortState OfiLink::port_state(const PeerAddress& owner, std::uint64_t port) {
+  const ofi::Inside inside(gate_);
   const bool is_own_job = owner.name.job == name(rank_).job;
   const bool is_rank =
       is_own_job && owner.name.rank >= 0 && owner.name.rank < static_cast<int>(nodes_.size());

@@ -2,6 +2,7 @@
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 
@@ -36,6 +37,9 @@ Frame frame_of(const Buffer& buffer) {
 int OfiLink::poll(PacketSink& sink) {
   if (polling_) return 0;
   polling_ = true;
+  const ofi::Inside inside(gate_);
+  ++polls_;
+  if (!bundled_.empty()) send_bundles();
   int delivered = behind_->poll(sink);
   const std::int64_t now_ns = clock_.now_ns();
   if (alone_ || armed_ != 0 || now_ns >= next_poll_ns_) {
@@ -49,6 +53,7 @@ int OfiLink::poll(PacketSink& sink) {
       follow_others(sink, now_ns);
     if (armed_ != 0) quiet_.store(fabric_->can_wait(), std::memory_order_relaxed);
   }
+  if (!bundled_.empty()) send_bundles();  // of answers to what has come
   polling_ = false;
   return delivered;
 }
@@ -118,10 +123,10 @@ int OfiLink::received(Buffer* buffer, std::size_t bytes, PacketSink* sink) {
     say(source, FrameKind::kWelcome);
   } else if (frame.kind == FrameKind::kWelcome) {
     at(source).connected = true;
-  } else if (frame.kind > FrameKind::kWelcome) {
-    hear(source, frame, *buffer);
-  } else {
+  } else if (ofi::has_packets(frame.kind)) {
     return take_packet(source, frame, buffer, sink);
+  } else {
+    hear(source, frame, *buffer);
   }
   post(buffer);
   return 0;
@@ -138,8 +143,7 @@ int OfiLink::take_packet(int source, const Frame& frame, Buffer* buffer, PacketS
     hold(source, buffer, frame.sequence);
     return 0;
   }
-  deliver(source, buffer, *sink);
-  return 1 + deliver_early(source, *sink);
+  return deliver(source, buffer, *sink) + deliver_early(source, *sink);
 }
 
 /// Keeps a packet that may not be delivered yet. Another buffer is posted instead.
@@ -149,31 +153,59 @@ void OfiLink::hold(int source, Buffer* buffer, std::uint32_t number) {
   if (Buffer* const other = fabric_->take(buffer->capacity)) post(other);
 }
 
-void OfiLink::deliver(int source, Buffer* buffer, PacketSink& sink) {
+/// Returns how many packets that were.
+int OfiLink::deliver(int source, Buffer* buffer, PacketSink& sink) {
   Peer& from = at(source);
   const Frame frame = frame_of(*buffer);
   const bool small = frame.kind == FrameKind::kSmall;
   ++from.received;
   from.talked = true;
   if (from.said_bye && static_cast<std::int32_t>(frame.sequence - from.bye_at) >= 0) from.said_bye = false;
-  sink.packet({.source = source,
-               .bulk_bytes = small ? 0 : frame.bytes,
-               .data_bytes = small ? frame.bytes : 0,
-               .head = buffer->memory + ofi::kHeadAt,
-               .bulk = small || frame.bytes == 0 ? nullptr : buffer->memory + ofi::kBulkAt});
+  int packets = 1;
+  if (frame.kind == FrameKind::kBundle) {
+    packets = deliver_bundle(source, frame, *buffer, sink);
+  } else {
+    sink.packet({.source = source,
+                 .bulk_bytes = small ? 0 : frame.bytes,
+                 .data_bytes = small ? frame.bytes : 0,
+                 .head = buffer->memory + ofi::kHeadAt,
+                 .bulk = small || frame.bytes == 0 ? nullptr : buffer->memory + ofi::kBulkAt});
+  }
   post(buffer);
+  return packets;
+}
+
+int OfiLink::deliver_bundle(int source, const Frame& frame, const Buffer& buffer, PacketSink& sink) {
+  int packets = 0;
+  for (std::uint32_t position = 0; position < frame.bytes; ++packets) {
+    const std::byte* const entry = buffer.memory + ofi::kHeadAt + position;
+    const std::uint32_t room = frame.bytes - position;
+    std::uint64_t bytes = UINT64_MAX;
+    if (room >= sizeof(ofi::BundleHead)) std::memcpy(&bytes, entry, sizeof bytes);
+    if (bytes > ofi::kBundledBytesMax || ofi::entry_bytes(static_cast<std::uint32_t>(bytes)) > room) {
+      damaged(frame, "a packet in it ends behind its end");
+      return packets;
+    }
+    sink.packet({.source = source,
+                 .bulk_bytes = 0,
+                 .data_bytes = static_cast<std::uint32_t>(bytes),
+                 .head = entry + offsetof(ofi::BundleHead, head),
+                 .bulk = nullptr});
+    position += ofi::entry_bytes(static_cast<std::uint32_t>(bytes));
+  }
+  return packets;
 }
 
 /// Those that were held because one before them was missing.
 int OfiLink::deliver_early(int source, PacketSink& sink) {
   Peer& from = at(source);
   int delivered = 0;
-  for (auto next = from.early.begin(); !from.early.empty(); ++delivered) {
-    next = from.early.find(from.received);
+  while (!from.early.empty()) {
+    const auto next = from.early.find(from.received);
     if (next == from.early.end()) break;
     Buffer* const buffer = next->second;
     from.early.erase(next);
-    deliver(source, buffer, sink);
+    delivered += deliver(source, buffer, sink);
   }
   return delivered;
 }

@@ -292,6 +292,30 @@ TEST_P(OfiLinkTest, SmallPacketsOfEverySize) {
   }
 }
 
+// Of many small packets in a row most go in bundles, which keep their order among others; what waits for more
+// goes also where its rank never polls.
+TEST_P(OfiLinkTest, SmallPacketsInARow) {
+  Net net(2, terms());
+  Checker checker(2);
+  std::vector<std::byte> data(kPutBytesMax);
+  ASSERT_TRUE(send_soon(net, 0, 1, 0, 0));
+  ASSERT_TRUE(poll_until(net, {0, 1}, checker, [&] { return checker.total == 1; }));
+  std::uint32_t number = 1;
+  const auto send = [&](std::uint32_t bytes) {
+    for (std::uint32_t i = 0; i < bytes; ++i) data[i] = content(number, i);
+    ASSERT_TRUE(net[0].put(1, {number, 5}, data.data(), bytes));
+    ++number;
+  };
+  for (int round = 0; round < 20; ++round) {
+    for (std::uint32_t i = 0; i < 200; ++i) send(i % 17 == 0 ? 300 : i % 13 == 0 ? 256 : i % 9);
+    ASSERT_TRUE(try_send(net[0], 1, number, 1000));
+    ++number;
+    for (std::uint32_t i = 0; i < 5; ++i) send(8);
+    ASSERT_TRUE(poll_until(net, {1}, checker, [&] { return checker.total == number; })) << "rank 0 computes";
+    net[0].poll(checker);
+  }
+}
+
 // Nothing is taken before the secret is known, where the peer is, and a connection to it.
 TEST_P(OfiLinkTest, ThereIsNoRoomBeforeTheWireUpIsThere) {
   Net net(2, terms());
@@ -505,6 +529,8 @@ TEST_F(OverTcp, DamagedPacketsAreToldOf) {
       {{kSecret, 0, 0, ofi::FrameKind::kPacket, 0}, 88, "that rank is on this node"},
       {{kSecret, 1, 0, static_cast<ofi::FrameKind>(99), 0}, 32, "its kind"},
       {{kSecret, 1, UINT32_MAX, ofi::FrameKind::kPacket, 0}, 88, "its number"},
+      {{kSecret, 1, 0, ofi::FrameKind::kBundle, 16}, 48, "a packet in it ends behind its end"},
+      {{kSecret, 1, 0, ofi::FrameKind::kBundle, 3000}, 3032, "its length"},
   };
   for (const auto& [frame, bytes, told] : cases) {
     Net net(2);
