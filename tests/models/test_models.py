@@ -30,6 +30,8 @@ RIGHT = {
         ["SENDERS=1", "MESSAGES=2", "RECEIVES=2", "TAGS=1", "CHUNKS=3", "TIGHT=1"],
     ],
     "waking": [["SENDERS=2", "PACKETS=2"], ["SENDERS=2", "PACKETS=2", "CAREFUL"]],
+    "network": [["MESSAGES=3"], ["INDICES=2", "CANCELS=2"]],
+    "connections": [["PACKETS=2", "PACKETS_BACK=2"]],
 }
 RIGHT_LONG = {
     "messages": [
@@ -41,9 +43,16 @@ RIGHT_LONG = {
         ["SENDERS=1", "MESSAGES=3", "RECEIVES=3", "TAGS=1", "SLOTS=2", "TIGHT=0"],
     ],
     "waking": [["SENDERS=2", "PACKETS=4"], ["SENDERS=2", "PACKETS=4", "CAREFUL"]],
+    "network": [
+        ["MESSAGES=3", "RECEIVES=3", "INDICES=2"],
+        ["RECEIVES=3", "INDICES=2", "CANCELS=2"],
+        ["RECEIVES=3", "INDICES=3", "WINDOW=1"],
+        ["PARTS=3", "INDICES=2", "CANCELS=2"],
+    ],
+    "connections": [["PACKETS=3", "PACKETS_BACK=3", "DROPS=4"]],
 }
 # Runs that reach every statement: one that no run reached would be one that nothing is known of.
-EVERY_STATEMENT = [RIGHT["messages"][1], RIGHT["waking"][0]]
+EVERY_STATEMENT = [RIGHT["messages"][1], RIGHT["waking"][0], RIGHT["network"][1]]
 
 BROKEN = {
     "messages": {
@@ -65,6 +74,24 @@ BROKEN = {
         "FUTEX_WITHOUT_TICKET": [],
         "RING_BEFORE_THE_FLAG": [],
     },
+    "network": {
+        "TOLD_WITHOUT_ORDER": [],
+        "PARTS_UNCONFIRMED": [],
+        "GOT_BEFORE_THE_BYTES": [],
+        "NO_NUMBERS": [],
+        "NO_GENERATION": ["CANCELS=2"],
+        "TAKEN_WITHOUT_A_PACKET": [],
+        "PROCESSED_UNCHECKED": [],
+        "PROCESSED_BEFORE_THE_MATCH": [],
+        "CANCELLED_WITHOUT_AN_ANSWER": [],
+        "ANSWERS_WAIT_FOR_ROOM": ["WINDOW=1"],
+    },
+    "connections": {
+        "GREETED_ONCE": [],
+        "ANSWER_NOT_AWAITED": [],
+        "LEFT_BEFORE_THE_BYTES": [],
+        "BYE_WITHOUT_AN_ANSWER": [],
+    },
 }
 
 
@@ -75,7 +102,7 @@ class Verdict:
     text: str
 
 
-def verify(model, flags, folder, optimise="-O1"):
+def verify(model, flags, folder, optimise="-O0"):
     """Makes the verifier of a model under these -D and runs it until its first error or to the end."""
     for program in ("spin", "gcc"):
         assert shutil.which(program), f"{program} is not there: make setup installs it"
@@ -88,7 +115,7 @@ def verify(model, flags, folder, optimise="-O1"):
     shutil.copy(MODELS / f"{model}.pml", folder)
     step("spin", "-a", *(f"-D{flag}" for flag in flags), f"{model}.pml")
     step("gcc", optimise, "-w", "-DSAFETY", "-DCOLLAPSE", f"-DMEMLIM={MEMORY_MIB}", "-o", "pan", "pan.c")
-    text = step("./pan", "-m100000")
+    text = step("./pan", "-m100000", "-w18")
     # Out of memory or depth, or stopped: then it has not seen all, and says so.
     whole = "Search not completed" not in text and "search depth too small" not in text
     errors = int(re.search(r"errors: (\d+)", text)[1])
@@ -104,7 +131,8 @@ def runs(table):
 
 @pytest.mark.parametrize(("model", "flags"), runs(RIGHT) + (runs(RIGHT_LONG) if LONG else []))
 def test_holds_in_every_state(model, flags, tmp_path, record_states):
-    verdict = verify(model, flags, tmp_path)
+    is_large = LONG or model == "messages"
+    verdict = verify(model, flags, tmp_path, "-O1" if is_large else "-O0")
     assert verdict.errors == 0, verdict.text
     record_states(verdict.states)
     if flags in EVERY_STATEMENT:
@@ -115,7 +143,7 @@ def test_holds_in_every_state(model, flags, tmp_path, record_states):
     ("model", "variant"), [(model, variant) for model in BROKEN for variant in BROKEN[model]]
 )
 def test_a_broken_one_is_caught(model, variant, tmp_path, record_states):
-    verdict = verify(model, [*BROKEN[model][variant], f"BROKEN_{variant}"], tmp_path, "-O0")
+    verdict = verify(model, [*BROKEN[model][variant], f"BROKEN_{variant}"], tmp_path)
     assert verdict.errors == 1, verdict.text
     assert "assertion violated" in verdict.text or "invalid end state" in verdict.text, verdict.text
     record_states(verdict.states)
