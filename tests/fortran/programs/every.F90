@@ -30,6 +30,19 @@
 #define USERS_BUFFER(name, kind) integer(kind) :: name(*)
 #endif
 
+! -DSECTIONS: the buffers are sections of arrays, backwards and with gaps, which nobody may touch.
+#if defined SECTIONS
+#define BUFFER(name, n) ASYNC, pointer :: name(:)
+#define BUFFER2(name, n, m) ASYNC, pointer :: name(:, :)
+#define SECTION(name, n) call make_section(name, n)
+#define SECTION2(name, n, m) call make_section2(name, n, m)
+#else
+#define BUFFER(name, n) ASYNC :: name(n)
+#define BUFFER2(name, n, m) ASYNC :: name(n, m)
+#define SECTION(name, n)
+#define SECTION2(name, n, m)
+#endif
+
 ! What MPI calls. In mpif.h's program everything is private but these, since the program has its own copy of the rest.
 module procedures
 #if defined USE_F08
@@ -175,6 +188,13 @@ program every
   logical :: flag
   character(32) :: how
   HANDLE(MPI_Comm) :: comm, parent
+#if defined SECTIONS
+  type :: an_array
+    integer, pointer :: memory(:, :)
+  end type
+  type(an_array) :: arrays(1000)
+  integer :: made = 0
+#endif
   errors = 0
   code = MPI_SUCCESS
   call get_environment_variable('TEST_END', how)
@@ -208,6 +228,9 @@ program every
   call processes
   call MPI_Comm_free(comm IERR)
   call check('a communicator that is freed', comm == MPI_COMM_NULL)
+#if defined SECTIONS
+  call look_at_gaps
+#endif
   call MPI_Allreduce(MPI_IN_PLACE, errors, K(1), MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD IERR)
   if (rank == 0 .and. errors == 0) print '(a)', 'all is well'
   call MPI_Finalize(ONLY_IERR)
@@ -249,6 +272,39 @@ contains
     if (form > 1) call check('a request that is over', request == MPI_REQUEST_NULL)
     code = MPI_SUCCESS
   end subroutine
+
+#if defined SECTIONS
+  subroutine make_section(section, n)
+    ASYNC, pointer, intent(out) :: section(:)
+    integer, intent(in) :: n
+    made = made + 1
+    allocate (arrays(made)%memory(3*n + 2, 1))
+    arrays(made)%memory = -99
+    section => arrays(made)%memory(3*n:3:-3, 1)
+  end subroutine
+
+  subroutine make_section2(section, n, m)
+    ASYNC, pointer, intent(out) :: section(:, :)
+    integer, intent(in) :: n, m
+    made = made + 1
+    allocate (arrays(made)%memory(3*n + 2, 2*m))
+    arrays(made)%memory = -99
+    section => arrays(made)%memory(3:3*n:3, 2*m:2:-2)
+  end subroutine
+
+  ! What lies between the elements of the sections, and around them, is as it was.
+  subroutine look_at_gaps
+    integer :: i, column
+    do i = 1, made
+      do column = 1, ubound(arrays(i)%memory, 2)
+        if (column == 1) call check('a gap', all(arrays(i)%memory(1::3, 1) == -99) .and. all(arrays(i)%memory(2::3, 1) == -99))
+        code = MPI_SUCCESS
+        if (mod(column, 2) == 1 .and. column > 1) call check('a column between', all(arrays(i)%memory(:, column) == -99))
+        code = MPI_SUCCESS
+      end do
+    end do
+  end subroutine
+#endif
 
   ! An array on memory that MPI has made.
   subroutine array_at(place, array, n)
