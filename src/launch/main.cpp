@@ -73,7 +73,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "mpiexec: %s; --host localhost starts the ranks on this machine\n", error.c_str());
     return kBadUsage;
   }
-  if (!take_host_silence(std::getenv("TASUKI_HOST_SILENCE_SECONDS"), &options, &error)) {
+  if (!take_host_silence(std::getenv("TASUKI_HOST_SILENCE_SECONDS"), &options, &error) ||
+      !take_launcher_tree(std::getenv("TASUKI_LAUNCHER_TREE"), &options, &error)) {
     std::fprintf(stderr, "mpiexec: %s\n", error.c_str());
     return kBadUsage;
   }

@@ -44,10 +44,14 @@ def on_hosts(mpiexec, launcher):
     return run
 
 
-def start(*words, **how):
+def start(*words, variables=None, **how):
     how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **how}
     return subprocess.Popen(
-        [MPIEXEC, *map(str, words)], text=True, env=clean_environment(), start_new_session=True, **how
+        [MPIEXEC, *map(str, words)],
+        text=True,
+        env=clean_environment(variables),
+        start_new_session=True,
+        **how,
     )
 
 
@@ -382,6 +386,7 @@ def test_a_launcher_that_does_not_reach_the_host(mpiexec, command, told):
         (["--launcher-command", ""], "expected a command"),
         (["--prefix", "here"], "--prefix here: expected a directory"),
         (["--host-silence", "never"], "--host-silence never: expected a number"),
+        (["--launcher-tree", "-1"], "--launcher-tree -1: expected a number from 0 to 4096"),
         (
             ["--host", "a,b", "--nodes", "2", "-n", "2"],
             "--nodes, which makes virtual nodes of one machine, works with the ranks of one host",
@@ -391,6 +396,54 @@ def test_a_launcher_that_does_not_reach_the_host(mpiexec, command, told):
 def test_bad_options_are_told(mpiexec, words, told):
     done = mpiexec(*words, "true")
     assert done.returncode == 2 and told in done.stderr, done.text
+
+
+@pytest.mark.parametrize(
+    ("option", "variable", "ways"),
+    [
+        ([], None, [None, None]),
+        ([], "1", [None, "a"]),
+        (["--launcher-tree", "1"], "0", [None, "a"]),
+        (["--launcher-tree", "0"], "1", [None, None]),
+    ],
+)
+def test_the_tree_that_is_asked_for(on_hosts, launcher, option, variable, ways):
+    """The command line goes before the variable."""
+    variables = {"TASUKI_LAUNCHER_TREE": variable} if variable else {}
+    done = on_hosts("a,b", *option, "-v", "-n", 2, "true", environment=variables)
+    said = re.findall(rf"host [ab] is .*, reached by {launcher}(?: from (\w))?,", done.stderr)
+    assert done.returncode == 0 and said == [way or "" for way in ways], done.text
+
+
+@pytest.mark.parametrize("variable", ["TASUKI_LAUNCHER_TREE", "TASUKI_HOST_SILENCE_SECONDS"])
+def test_bad_variables_are_told(mpiexec, variable):
+    done = mpiexec("-n", 1, "true", environment={variable: "soon"})
+    assert done.returncode == 2 and f'{variable} = "soon", expected a number' in done.stderr, done.text
+
+
+def test_the_silence_of_the_command_line_goes_before_the_variables(launcher):
+    job = start(
+        "--host",
+        "a",
+        "--launcher-command",
+        launcher,
+        "--host-silence",
+        1,
+        "-n",
+        1,
+        "sleep",
+        1000,
+        variables={"TASUKI_HOST_SILENCE_SECONDS": 1000},
+    )
+    assert wait_for(lambda: agents_of(job.pid))
+    agent = agents_of(job.pid)[0]
+    assert wait_for(lambda: pathlib.Path(f"/proc/{agent}/task/{agent}/children").read_text())
+    time.sleep(0.5)  # it has told of its ranks
+    os.kill(agent, signal.SIGSTOP)
+    _, err = job.communicate(timeout=30)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(agent, signal.SIGKILL)
+    assert "nothing was heard of it for 1 s" in err, err
 
 
 def test_slots_of_a_batch_system_are_used(launcher):

@@ -253,6 +253,7 @@ constexpr const char* kOtherNames[] = {
     "TASUKI_TRACE_CLOCKS",
     "TASUKI_HEAP_LINK",
     "TASUKI_HOST_SILENCE_SECONDS",
+    "TASUKI_LAUNCHER_TREE",
 };
 
 /// Digits, then optionally k, M or G (powers of 1024) where `suffixes` are allowed.

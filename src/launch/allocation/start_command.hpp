@@ -15,6 +15,13 @@ struct RemoteStarter {
   RemoteStart kind = RemoteStart::kSsh;
   std::vector<std::string> command;  // kCommand: the words before the host's name
   std::string prefix;                // of Tasuki on the other hosts; empty: as here
+  int fan_out = -1;  // agents that one starts at most, in a tree; 0: mpiexec starts all; -1: unset
+
+  /// The same, and 0 for srun, which has a tree of its own.
+  int tree() const {
+    constexpr int kDefault = 32;
+    return kind == RemoteStart::kSlurm ? 0 : fan_out < 0 ? kDefault : fan_out;
+  }
 
   /// "ssh", "srun" or the command's name, for messages.
   std::string name() const;

@@ -110,8 +110,9 @@ std::vector<int> RankProcesses::other_children() const {
   std::vector<int> found = children();
   std::erase(found, guard_.pid());  // which may not have its name yet
   worlds_.for_each_rank([&found](WorldRank one) { std::erase(found, one.rank().pid); });
-  std::erase_if(found,
-                [this](int pid) { return is_helper(pid) || (far_ != nullptr && far_->is_launcher(pid)); });
+  std::erase_if(found, [this](int pid) {
+    return is_helper(pid) || (launchers_ != nullptr && launchers_->is_launcher(pid));
+  });
   return found;
 }
 

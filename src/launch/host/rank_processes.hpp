@@ -27,11 +27,18 @@ class FarProcesses {
   virtual void settle() = 0;
   /// Whether all have gone, or are lost.
   virtual bool settled() const = 0;
-  /// Whether it is a child of ours that leads to another host.
-  virtual bool is_launcher(int pid) const = 0;
 
  protected:
   ~FarProcesses() = default;
+};
+
+/// The children of this process that lead to other hosts (hosts/branches.hpp).
+class Launchers {
+ public:
+  virtual bool is_launcher(int pid) const = 0;
+
+ protected:
+  ~Launchers() = default;
 };
 
 class RankProcesses {
@@ -48,6 +55,8 @@ class RankProcesses {
 
   /// From now on the ranks of other hosts are told by `far`, which outlives this object.
   void add(FarProcesses& far) { far_ = &far; }
+  /// These children are no rank's, and not reaped here. `launchers` outlives this object.
+  void spare(const Launchers& launchers) { launchers_ = &launchers; }
 
   /// The rank runs as the process `pid`, in a group of that number.
   void started(const WorldRank& rank, int pid);
@@ -80,6 +89,7 @@ class RankProcesses {
 
   Worlds& worlds_;
   FarProcesses* far_ = nullptr;
+  const Launchers* launchers_ = nullptr;
   const std::string id_;
   const std::string mark_;  // the same with its name, as in an environment
   Guard guard_;

@@ -87,7 +87,8 @@ Agent::Agent(const Inherited& inherited, int signal_fd)
     : inherited_(inherited),
       signal_fd_(signal_fd),
       descriptors_(take_channel()),
-      channel_(loop_, descriptors_.in, descriptors_.out, *this) {
+      channel_(loop_, descriptors_.in, descriptors_.out, *this),
+      branches_(loop_, *this) {
   order_.silence_seconds = kSilenceSeconds;
   loop_.add_readable(signal_fd_, this);
 }
@@ -105,12 +106,7 @@ int Agent::run() {
   while (channel_.open() || part_ != nullptr) {
     loop_.run_once(wait_ms());
     follow(clock_ns());
-    if (part_ == nullptr && told_over_) break;
-    if (part_ != nullptr && part_->ending().over(!told_over_) &&
-        (part_->outputs_over() || !channel_.open() || part_->ending().phase() == Ending::Phase::kKilling)) {
-      sends_recordings_ = true;
-      if (recordings_.send_some(channel_)) break;
-    }
+    if (is_done() && branches_.over()) break;
   }
   const Reports::SharedBytes shared = part_ != nullptr ? part_->shared_bytes() : Reports::SharedBytes();
   FieldWriter to;
@@ -122,8 +118,19 @@ int Agent::run() {
   return 0;
 }
 
+/// Whether nothing is left to do on this host.
+bool Agent::is_done() {
+  if (part_ == nullptr) return told_over_;
+  if (!part_->ending().over(!told_over_)) return false;
+  if (!part_->outputs_over() && channel_.open() && part_->ending().phase() != Ending::Phase::kKilling)
+    return false;
+  sends_recordings_ = true;
+  return told_to_hold_ != Hold::kRecordingsToo && recordings_.send_some(channel_);
+}
+
 void Agent::follow(std::int64_t now_ns) {
   channel_.keep_alive(now_ns);
+  branches_.follow(now_ns, order_.silence_seconds);
   const auto silence_ns = static_cast<std::int64_t>(order_.silence_seconds * 1e9);
   const bool stopped = stopped_ns_ != 0 && channel_.last_heard_ns() <= stopped_ns_;
   if (channel_.open() && !stopped && now_ns - channel_.last_heard_ns() > silence_ns) {
@@ -131,8 +138,10 @@ void Agent::follow(std::int64_t now_ns) {
     channel_.close();
     channel_ended();
   }
+  const bool is_full = channel_.waiting_bytes() > kWaitingBytesMax;
+  branches_.hold(is_full ? Hold::kRecordingsToo : told_to_hold_);
   if (part_ == nullptr) return;
-  part_->hold(told_to_hold_ || channel_.waiting_bytes() > kWaitingBytesMax);
+  part_->hold(is_full || told_to_hold_ != Hold::kNothing);
   part_->ending().meet_deadline(now_ns);
   if (now_ns < board_due_ns_) return;
   part_->tell_states();
@@ -159,7 +168,7 @@ bool Agent::begin_part(const StartOrder& order, Refusal* refusal) {
   }
   order_ = order;
   if (!recordings_.begin(&order_.options, &refusal->text)) return false;
-  part_ = std::make_unique<AgentPart>(loop_, channel_, order_, inherited_, recordings_.folder());
+  part_ = std::make_unique<AgentPart>(loop_, channel_, order_, inherited_, branches_, recordings_.folder());
   return true;
 }
 
@@ -177,20 +186,35 @@ void Agent::start(std::string_view payload) {
 }
 
 void Agent::take_frame(Frame frame, std::string_view payload) {
-  if (frame == Frame::kStart) return start(payload);
-  if (frame == Frame::kOver) {
-    told_over_ = true;
+  if (frame == Frame::kRelay) {
+    Frame carried = Frame::kAlive;
+    std::string its_payload;
+    if (branches_.take_relay(payload, &carried, &its_payload)) take_frame(carried, its_payload);
     return;
   }
-  if (frame == Frame::kClock) {
-    std::string answer(payload);
-    const std::int64_t now_ns = clock_ns();
-    FieldWriter to;
-    to.wide_number(static_cast<std::uint64_t>(now_ns));
-    return channel_.send(Frame::kClock, answer + to.take());
+  FieldReader from(payload);
+  switch (frame) {
+    case Frame::kStart:
+      return start(payload);
+    case Frame::kReach:
+      branches_.take_reach(payload);
+      return;
+    case Frame::kOver:
+      told_over_ = true;
+      return;
+    case Frame::kClock: {
+      FieldWriter to;
+      to.wide_number(static_cast<std::uint64_t>(clock_ns()));
+      return channel_.send(Frame::kClock, std::string(payload) + to.take());
+    }
+    case Frame::kHold:
+      told_to_hold_ =
+          static_cast<Hold>(std::min(from.number(), static_cast<std::uint32_t>(Hold::kRecordingsToo)));
+      return;
+    default:
+      break;
   }
   if (part_ == nullptr) return;
-  FieldReader from(payload);
   switch (frame) {
     case Frame::kInput:
       return part_->take_input(payload);
@@ -202,9 +226,6 @@ void Agent::take_frame(Frame frame, std::string_view payload) {
     }
     case Frame::kAnswer:
       return part_->take_answer(payload);
-    case Frame::kHold:
-      told_to_hold_ = from.number() != 0;
-      return;
     case Frame::kSignal: {
       const auto number = static_cast<int>(from.number());
       const bool orphans_too = from.number() != 0;
@@ -229,7 +250,23 @@ void Agent::take_frame(Frame frame, std::string_view payload) {
 /// Without mpiexec the job is over.
 void Agent::channel_ended() {
   told_over_ = true;
+  branches_.close();
   if (part_ != nullptr && part_->ending().job_runs()) part_->ending().end();
+}
+
+void Agent::take_frame_of(int host, Frame frame, std::string_view payload) {
+  channel_.send(Frame::kRelay, envelope({host}, frame, payload));
+}
+
+void Agent::take_words_of(int host, std::string_view text) {
+  FieldWriter to;
+  to.number(static_cast<std::uint32_t>(host));
+  to.text(std::string(text));
+  channel_.send(Frame::kWords, to.take());
+}
+
+void Agent::take_loss(const AgentLoss& loss) {
+  channel_.send(Frame::kLoss, encode(loss));
 }
 
 void Agent::ready() {

@@ -139,7 +139,7 @@ class AgentPart::Input final : public Ready {
 };
 
 AgentPart::AgentPart(EventLoop& loop, Channel& channel, const StartOrder& order, const Inherited& inherited,
-                     const std::string& folder)
+                     const Launchers& launchers, const std::string& folder)
     : loop_(loop),
       channel_(channel),
       order_(order),
@@ -151,6 +151,7 @@ AgentPart::AgentPart(EventLoop& loop, Channel& channel, const StartOrder& order,
       starter_(order.options, inherited, *this, console_, processes_, reports_),
       spawns_(loop, *this) {
   starter_.spare_launcher();
+  processes_.spare(launchers);
   processes_.begin(folder);
   preparation_.set_spawn_socket(spawns_.listen());
 }

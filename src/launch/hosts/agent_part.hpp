@@ -33,7 +33,7 @@ class AgentPart final : public RankStreams, public SpawnHandler {
   /// `order`: the first. `folder`: what ranks record is there, and is nobody's if the agent is killed; or
   /// empty.
   AgentPart(EventLoop& loop, Channel& channel, const StartOrder& order, const Inherited& inherited,
-            const std::string& folder);
+            const Launchers& launchers, const std::string& folder);
   ~AgentPart();
 
   /// Starts the ranks of a world. Returns false, and why, when one could not be started; then none runs.

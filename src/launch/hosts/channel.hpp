@@ -25,11 +25,12 @@ enum class Frame : std::uint32_t {
   kStart = 1,  // StartOrder; of spawned ranks too, while others run
   kInput,      // of the rank that reads standard input: bytes; none: its end
   kSignal,     // number, whether to orphans too
-  kHold,       // 1: outputs are to wait, 0: they may go on
+  kHold,       // Hold
   kAsk,        // world, number of the question: of all ranks
   kOver,       // the job is over: end what is left, and go
   kEndWorld,   // world, signal: its ranks have ended, or are to; forget it
   kAnswer,     // number of a kRequest, SpawnAnswer
+  kReach,      // host, agent that is to start one there (kThisAgent: you), words: branches.hpp
   // from the agent
   kHello,      // Hello
   kStarted,    // world; of each rank there: its number, its process
@@ -43,12 +44,18 @@ enum class Frame : std::uint32_t {
   kRecording,  // rank's part of the trace or "", bytes: Recordings
   kRequest,    // a number, what a rank asks of mpiexec (job/spawn_request.hpp)
   kSettled,    // nothing is left on this host; bytes of its shared memory, and of those that were written to
+  kWords,      // host, what its launcher has printed on standard error
+  kLoss,       // AgentLoss
   // both ways
   kValues,  // world, rank, ValueTable's page as far as it is used
   kState,   // world, rank, RankState
+  kRelay,   // Envelope: a frame to other agents, or of another agent
   kClock,   // when it was sent, and, in the answer, what the agent's clock shows
   kAlive,
 };
+
+/// What is to wait until the next kHold.
+enum class Hold : std::uint32_t { kNothing, kOutputs, kRecordingsToo };
 
 class ChannelUser {
  public:
@@ -85,6 +92,8 @@ class Channel {
   std::int64_t keep_alive(std::int64_t now_ns);
 
   bool open() const { return in_.fd >= 0; }
+  /// Whether the other side has said that it is an agent, or its mpiexec.
+  bool greeted() const { return greeted_; }
   std::size_t waiting_bytes() const { return waiting_.size(); }
   std::int64_t last_heard_ns() const { return last_heard_ns_; }
   /// This process was stopped: what the other side has said meanwhile is still to be read.

@@ -8,14 +8,15 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "base/system/clock.hpp"
 #include "job/message_fields.hpp"
 #include "launch/base/format.hpp"
-#include "launch/hosts/launched_agent.hpp"
 #include "launch/hosts/remote_input.hpp"
 #include "launch/hosts/sent_tree.hpp"
+#include "launch/stream/rank_stream.hpp"
 
 extern char** environ;
 
@@ -46,34 +47,16 @@ std::string own_directory() {
 }  // namespace
 
 /// One other host.
-class Hosts::Host final : public ChannelUser {
- public:
-  Host(Hosts& hosts, int number, HostSlots slots)
-      : hosts_(hosts), number_(number), slots_(std::move(slots)) {}
-
-  /// Starts its launcher; a second time where the first has found no agent there.
-  void begin(const std::vector<std::string>& words, std::string_view first = {}) {
-    before_ = std::move(agent_);  // whose channel has called us
-    agent_ = std::make_unique<LaunchedAgent>(hosts_.loop_, words, *this, hosts_.console_.error(), first);
-    if (!agent_->error().empty()) {
-      lost = true;
-      why_lost = agent_->error();
-    }
-  }
-  void take_frame(Frame frame, std::string_view payload) override { hosts_.take(*this, frame, payload); }
-  void channel_ended() override { hosts_.lose(*this, ""); }
-
-  bool begun() const { return agent_ != nullptr; }
-  bool open() const { return !lost && agent_ != nullptr; }
-  Channel& channel() { return agent_->channel(); }
-  LaunchedAgent& agent() { return *agent_; }
-  const LaunchedAgent* agent_or_null() const { return agent_.get(); }
-  int number() const { return number_; }
-  const HostSlots& slots() const { return slots_; }
+struct Hosts::Host {
+  int number = 0;  // in the placement
+  HostSlots slots;
+  int via = kThisAgent;  // the host whose agent starts this one's
+  bool begun = false;
+  std::int64_t begun_ns = 0;
+  std::unique_ptr<RankStream> words;  // of its launcher, on their way to standard error
+  std::string held_words;             // of one that may fail without harm
 
   Hello hello;
-  HostClock clock() const { return {begin_trips.best(), end_trips.best()}; }
-
   ClockTrips begin_trips;
   ClockTrips end_trips;
   bool greeted = false;
@@ -84,12 +67,8 @@ class Hosts::Host final : public ChannelUser {
   std::string why_lost;
   Refusal refusal{"", 0};
 
- private:
-  Hosts& hosts_;
-  const int number_;  // in the placement
-  const HostSlots slots_;
-  std::unique_ptr<LaunchedAgent> agent_;
-  std::unique_ptr<LaunchedAgent> before_;
+  bool open() const { return begun && !lost; }
+  HostClock clock() const { return {begin_trips.best(), end_trips.best()}; }
 };
 
 Hosts::Hosts(EventLoop& loop, const Options& options, const Family& family, Worlds& worlds, Console& console,
@@ -101,7 +80,8 @@ Hosts::Hosts(EventLoop& loop, const Options& options, const Family& family, Worl
       console_(console),
       streams_(streams),
       reports_(reports),
-      user_(user) {}
+      user_(user),
+      branches_(loop, *this) {}
 
 Hosts::~Hosts() = default;
 
@@ -123,39 +103,69 @@ bool Hosts::connect(const Placement& placement, Refusal* refusal) {
 
 /// The host of that number; one that has no agent yet gets one.
 Hosts::Host& Hosts::host_of(int number) {
-  for (const auto& host : hosts_) {
-    if (host->number() == number) return *host;
-  }
-  const HostSlots& slots = family_.hosts()[static_cast<std::size_t>(number)];
-  return *hosts_.emplace_back(std::make_unique<Host>(*this, number, slots));
+  if (Host* const known = find(number); known != nullptr) return *known;
+  const int parent = parent_in_tree(static_cast<int>(hosts_.size()), options_.starter.tree());
+  Host& host = *hosts_.emplace_back(std::make_unique<Host>());
+  host.number = number;
+  host.slots = family_.hosts()[static_cast<std::size_t>(number)];
+  if (parent != kThisAgent) host.via = hosts_[static_cast<std::size_t>(parent)]->number;
+  return host;
+}
+
+Hosts::Host* Hosts::find(int number) const {
+  const auto is_it = [number](const auto& host) { return host->number == number; };
+  const auto found = std::find_if(hosts_.begin(), hosts_.end(), is_it);
+  return found != hosts_.end() ? found->get() : nullptr;
+}
+
+void Hosts::send(const Host& host, Frame frame, std::string_view payload) {
+  if (host.open()) branches_.send({host.number}, frame, payload);
 }
 
 /// Whether orders can be sent to a host that has greeted.
 bool Hosts::is_ready(Host& host, Refusal* refusal) {
   if (options_.verbose && !std::exchange(host.told, true)) {
-    console_.say(format("mpiexec: host %s is %s, reached by %s%s%s, %u processors", host.slots().name.c_str(),
-                        host.hello.host.c_str(), options_.starter.name().c_str(),
+    console_.say(format("mpiexec: host %s is %s, reached by %s%s%s, %u processors", host.slots.name.c_str(),
+                        host.hello.host.c_str(), launcher_of(host).c_str(),
                         host.hello.address.empty() ? "" : " at ", host.hello.address.c_str(),
                         host.hello.processors));
   }
   if (host.hello.version == TASUKI_VERSION) return true;
   *refusal = {
       format("host '%s' has Tasuki %s, and this one is " TASUKI_VERSION "; all hosts must have the same",
-             host.slots().name.c_str(), host.hello.version.c_str()),
+             host.slots.name.c_str(), host.hello.version.c_str()),
       1};
   return false;
 }
 
-/// Keeps a bounded number of launchers on their way at once.
+/// "ssh", or "ssh from node2".
+std::string Hosts::launcher_of(const Host& host) const {
+  const Host* const via = find(host.via);
+  return options_.starter.name() + (via != nullptr ? " from " + via->slots.name : std::string());
+}
+
+/// Keeps a bounded number of launchers on their way at once, from each host that starts some.
 void Hosts::begin_more() {
-  constexpr std::ptrdiff_t kAtOnce = 64;
-  const auto is_on_its_way = [](const auto& host) { return host->begun() && !host->greeted; };
-  auto room = kAtOnce - std::count_if(hosts_.begin(), hosts_.end(), is_on_its_way);
+  constexpr int kAtOnce = 64;
+  std::map<int, int> on_their_way;
   for (const auto& host : hosts_) {
-    if (host->begun() || room <= 0) continue;
-    host->begin(agent_command(options_.starter, host->slots(), own_path()));
-    --room;
+    if (host->begun && !host->greeted && !host->lost) ++on_their_way[host->via];
   }
+  for (const auto& host : hosts_) {
+    if (host->begun) continue;
+    const Host* const via = find(host->via);
+    if (via != nullptr && via->lost) host->via = kThisAgent;
+    if (via != nullptr && !via->lost && !via->greeted) continue;
+    if (on_their_way[host->via]++ < kAtOnce) begin(*host, host->via);
+  }
+}
+
+/// Starts its launcher, here or there; a second time where the first has found no agent.
+void Hosts::begin(Host& host, int via) {
+  host.via = via;
+  host.begun = true;
+  host.begun_ns = clock_ns();
+  branches_.reach(host.number, via, agent_command(options_.starter, host.slots, own_path()));
 }
 
 /// Runs the event loop until all hosts are `done`. Returns false, and why, when one is lost or refuses, when
@@ -163,7 +173,11 @@ void Hosts::begin_more() {
 bool Hosts::wait(const std::function<bool(const Host&)>& done, double seconds, const char* what,
                  Refusal* refusal) {
   constexpr int kStepMs = 50;
-  const std::int64_t end_ns = clock_ns() + static_cast<std::int64_t>(seconds * 1e9);
+  const std::int64_t begin_ns = clock_ns();
+  const auto is_late = [&](const Host& host) {
+    const std::int64_t waited_ns = clock_ns() - std::max(begin_ns, host.begun_ns);
+    return host.begun && waited_ns > static_cast<std::int64_t>(seconds * 1e9);
+  };
   for (;;) {
     begin_more();
     const Host* waits_for = nullptr;
@@ -179,16 +193,14 @@ bool Hosts::wait(const std::function<bool(const Host&)>& done, double seconds, c
       if (waits_for == nullptr && !done(*host)) waits_for = host.get();
     }
     if (waits_for == nullptr) return true;
-    if (clock_ns() > end_ns) {
-      *refusal = {format("host '%s' %s within %g s; %s", waits_for->slots().name.c_str(), what, seconds,
-                         advice_for(options_.starter, waits_for->slots(), -1, own_path()).c_str()),
+    if (is_late(*waits_for)) {
+      *refusal = {format("host '%s' %s within %g s; %s", waits_for->slots.name.c_str(), what, seconds,
+                         advice_for(options_.starter, waits_for->slots, -1, own_path()).c_str()),
                   kLostStatus};
       return false;
     }
     loop_.run_once(kStepMs);
-    for (const auto& host : hosts_) {
-      if (host->open()) host->channel().keep_alive(clock_ns());
-    }
+    branches_.follow(clock_ns(), 0);
     if (!user_.goes_on()) {
       *refusal = {"", kLostStatus};
       return false;
@@ -244,7 +256,7 @@ Hosts::Part* Hosts::part_of(std::uint32_t world) const {
 bool Hosts::have_come(const Part& part, Refusal* refusal) {
   const bool records = options_.trace || options_.io_times;
   for (const auto& host : hosts_) {
-    if (!part.unordered.contains(host->number())) continue;
+    if (!part.unordered.contains(host->number)) continue;
     if (!host->greeted || host->lost || (records && !host->begin_trips.over())) return false;
     if (!is_ready(*host, refusal)) return false;
   }
@@ -259,7 +271,7 @@ void Hosts::agree(Part& part) {
                              ? static_cast<std::uint32_t>(world.segment.header().processors_available)
                              : INT_MAX;
   for (const auto& host : hosts_) {
-    if (part.unordered.contains(host->number())) fewest = std::min(fewest, host->hello.processors);
+    if (part.unordered.contains(host->number)) fewest = std::min(fewest, host->hello.processors);
   }
   part.order.host_processors = fewest;
   world.segment.header().host_processors = static_cast<std::int32_t>(fewest);
@@ -267,13 +279,13 @@ void Hosts::agree(Part& part) {
 
 void Hosts::send_orders(Part& part) {
   for (const auto& host : hosts_) {
-    if (part.unordered.erase(host->number()) == 0) continue;
-    part.order.placement.here = host->number();
+    if (part.unordered.erase(host->number) == 0) continue;
+    part.order.placement.here = host->number;
     part.order.address = host->hello.address;
-    if (!host->hello.caller_address.empty()) {
+    if (!host->hello.caller_address.empty() && host->via == kThisAgent) {
       for (const auto& world : worlds_) set_address(host->hello.caller_address, &world->segment.header());
     }
-    host->channel().send(Frame::kStart, encode(part.order));
+    send(*host, Frame::kStart, encode(part.order));
   }
 }
 
@@ -288,20 +300,18 @@ bool Hosts::start_first(World& world, const Preparation& preparation, Refusal* r
   const int reader = options_.stdin_rank;
   if (reader == kNoRank || reader >= world.size() || world.ranks[static_cast<std::size_t>(reader)].here)
     return true;
-  const int number = world.placement.host(reader);
-  const auto found = std::find_if(hosts_.begin(), hosts_.end(),
-                                  [number](const auto& host) { return host->number() == number; });
-  if (found == hosts_.end()) {
+  const Host* const found = find(world.placement.host(reader));
+  if (found == nullptr) {
     *refusal = {format("no host has rank %d, which reads standard input", reader), 1};
     return false;
   }
-  input_ = std::make_unique<Input>(loop_, (*found)->channel());
+  input_ = std::make_unique<Input>(loop_, branches_, found->number);
   return true;
 }
 
 bool Hosts::wait_until_started(Refusal* refusal) {
   const auto has_started = [this](const Host& host) {
-    return !parts_.front()->awaited.contains(host.number());
+    return !parts_.front()->awaited.contains(host.number);
   };
   return wait(has_started, kStartSeconds, "has not started its ranks", refusal);
 }
@@ -318,13 +328,13 @@ void Hosts::start(World& world, const Preparation& preparation, BeginHere begin_
 /// Why the ranks of a part cannot be started.
 bool Hosts::find_trouble(const Part& part, std::int64_t now_ns, Refusal* refusal) const {
   for (const auto& host : hosts_) {
-    if (!part.awaited.contains(host->number())) continue;
+    if (!part.awaited.contains(host->number)) continue;
     if (host->lost) {
       *refusal = {host->why_lost, kLostStatus};
       return true;
     }
     if (now_ns < part.deadline_ns) continue;
-    *refusal = {format("host '%s' has not started its ranks within %g s", host->slots().name.c_str(),
+    *refusal = {format("host '%s' has not started its ranks within %g s", host->slots.name.c_str(),
                        kConnectSeconds + kStartSeconds),
                 kLostStatus};
     return true;
@@ -366,12 +376,33 @@ void Hosts::end_world(const World& world, int signal) {
 
 // ----- what agents tell ------------------------------------------------------------------------------------
 
+void Hosts::take_frame_of(int host, Frame frame, std::string_view payload) {
+  Host* const from = find(host);
+  if (from != nullptr && from->open()) take(*from, frame, payload);
+}
+
+/// Words of a launcher elsewhere are held until its agent has come: if it fails another one is tried.
+void Hosts::take_words_of(int number, std::string_view text) {
+  Host* const host = find(number);
+  if (host == nullptr) return;
+  if (host->via != kThisAgent && !host->greeted) {
+    host->held_words += text;
+    return;
+  }
+  if (host->words == nullptr) host->words = std::make_unique<RankStream>(loop_, console_.error(), "");
+  host->words->take(text);
+}
+
 void Hosts::take(Host& from, Frame frame, std::string_view payload) {
   FieldReader fields(payload);
   switch (frame) {
     case Frame::kHello:
       from.greeted = decode(payload, &from.hello);
-      if (!from.greeted) return lose(from, "it is no agent of this Tasuki");
+      if (!from.greeted) {
+        branches_.drop(from.number);
+        return lose(from, {.host = from.number, .why = "it is no agent of this Tasuki"});
+      }
+      if (!from.held_words.empty()) take_words_of(from.number, std::exchange(from.held_words, {}));
       if (options_.trace || options_.io_times) ask_clock(from);
       return;
     case Frame::kClock:
@@ -379,13 +410,13 @@ void Hosts::take(Host& from, Frame frame, std::string_view payload) {
     case Frame::kRecording: {
       const std::string part = fields.text();
       settle_end_ns_ = clock_ns() + kSettleNs;  // there may be more to come than that time takes
-      reports_.take_recording(from.number(), part, fields.text());
+      reports_.take_recording(from.number, part, fields.text());
       return;
     }
     case Frame::kRefused: {
       Part* const part = part_of(fields.number());
       Refusal refusal{"", static_cast<int>(fields.number())};
-      refusal.text = "host '" + from.slots().name + "': " + fields.text();
+      refusal.text = "host '" + from.slots.name + "': " + fields.text();
       if (part == nullptr || part->done == nullptr) {
         from.refusal = refusal;
       } else {
@@ -420,7 +451,7 @@ void Hosts::take(Host& from, Frame frame, std::string_view payload) {
   // Values, states, boards: of that host's ranks alone.
   Part* const part = part_of(Mirror::world_of(payload));
   const int rank = part != nullptr ? part->mirror->rank_of(payload) : -1;
-  if (rank < 0 || part->world->placement.host(rank) != from.number() || !part->mirror->take(frame, payload))
+  if (rank < 0 || part->world->placement.host(rank) != from.number || !part->mirror->take(frame, payload))
     return;
   if (frame != Frame::kBoard) send_to_world(*part, &from, frame, payload);
 }
@@ -429,7 +460,7 @@ void Hosts::take(Host& from, Frame frame, std::string_view payload) {
 void Hosts::ask_clock(Host& host) {
   FieldWriter to;
   to.wide_number(static_cast<std::uint64_t>(clock_ns()));
-  host.channel().send(Frame::kClock, to.take());
+  send(host, Frame::kClock, to.take());
 }
 
 void Hosts::take_clock(Host& from, std::string_view payload) {
@@ -440,9 +471,9 @@ void Hosts::take_clock(Host& from, std::string_view payload) {
   ClockTrips& trips = over_ ? from.end_trips : from.begin_trips;
   if (!fields.over() || trips.over()) return;
   trips.add(sent_ns, theirs_ns, now_ns);
-  reports_.take_clock(from.number(), from.slots().name, from.clock());
+  reports_.take_clock(from.number, from.slots.name, from.clock());
   if (!trips.over()) return ask_clock(from);
-  if (over_) from.channel().send(Frame::kOver);
+  if (over_) send(from, Frame::kOver);
 }
 
 /// A rank of that host asks; the answer goes back to its agent.
@@ -450,12 +481,11 @@ void Hosts::answer(Host& from, std::string_view payload) {
   FieldReader fields(payload);
   const std::uint32_t number = fields.number();
   const std::string request = fields.text();
-  const auto reply = [this, number, host = from.number()](const SpawnAnswer& given) {
+  const auto reply = [this, number, host = from.number](const SpawnAnswer& given) {
     FieldWriter to;
     to.number(number);
     to.text(encode(given));
-    Host& asked = host_of(host);
-    if (asked.open()) asked.channel().send(Frame::kAnswer, to.take());
+    send(host_of(host), Frame::kAnswer, to.take());
   };
   if (!fields.over() || !user_.asked(request, reply)) reply({"mpiexec got a request of another version", {}});
 }
@@ -463,7 +493,7 @@ void Hosts::answer(Host& from, std::string_view payload) {
 Rank* Hosts::rank_of(const Host& host, std::uint32_t world, std::uint32_t number) const {
   const Part* const part = part_of(world);
   if (part == nullptr || number >= part->world->ranks.size()) return nullptr;
-  const bool is_its = part->world->placement.host(static_cast<int>(number)) == host.number();
+  const bool is_its = part->world->placement.host(static_cast<int>(number)) == host.number;
   return is_its ? &part->world->ranks[number] : nullptr;
 }
 
@@ -480,7 +510,7 @@ void Hosts::take_started(Host& from, std::string_view payload) {
   }
   Part* const part = part_of(world);
   if (part == nullptr || !fields.over()) return;
-  part->awaited.erase(from.number());
+  part->awaited.erase(from.number);
   follow_starts(clock_ns());
 }
 
@@ -527,44 +557,92 @@ void Hosts::take_leaks(std::string_view payload) {
   reports_.take_leaks(report, files);
 }
 
-void Hosts::send_to_others(const Host* except, Frame frame, std::string_view payload) {
-  for (const auto& host : hosts_) {
-    if (host.get() != except && host->open()) host->channel().send(frame, payload);
-  }
-}
-
 /// To the hosts that have ranks of that world.
 void Hosts::send_to_world(const Part& part, const Host* except, Frame frame, std::string_view payload) {
+  std::vector<int> to;
   for (const auto& host : hosts_) {
-    const bool is_its =
-        part.world->placement.uses(host->number()) && !part.unordered.contains(host->number());
-    if (host.get() != except && host->open() && is_its) host->channel().send(frame, payload);
+    const bool is_its = part.world->placement.uses(host->number) && !part.unordered.contains(host->number);
+    if (host.get() != except && host->open() && is_its) to.push_back(host->number);
   }
+  branches_.send(to, frame, payload);
 }
 
 // ----- losing ----------------------------------------------------------------------------------------------
 
-/// `why`: empty: the channel has ended. Its ranks count as killed.
-void Hosts::lose(Host& host, const std::string& why) {
-  if (host.lost || (why.empty() && !host.greeted && send_installation(host))) return;
-  host.lost = true;
-  const std::string& name = host.slots().name;
-  if (!why.empty()) {
-    host.why_lost = format("host '%s' is lost: %s", name.c_str(), why.c_str());
-  } else {
-    constexpr int kEndMs = 500;
-    const int status = host.agent().exit_status(kEndMs);
-    const std::string ended = status >= 0
-                                  ? format("%s ended with status %d", options_.starter.name().c_str(), status)
-                                  : format("%s closed the connection", options_.starter.name().c_str());
-    host.why_lost = host.greeted
-                        ? format("host '%s' is lost: %s", name.c_str(), ended.c_str())
-                        : format("cannot start ranks on host '%s': %s; %s", name.c_str(), ended.c_str(),
-                                 advice_for(options_.starter, host.slots(), status, own_path()).c_str());
+void Hosts::take_loss(const AgentLoss& loss) {
+  Host* const host = find(loss.host);
+  if (host != nullptr && !host->lost && !begin_again(*host, loss)) lose(*host, loss);
+}
+
+/// Where no agent has come. Returns whether another attempt is under way.
+bool Hosts::begin_again(Host& host, const AgentLoss& loss) {
+  if (host.greeted) return false;
+  if (host.via == kThisAgent) return loss.why.empty() && send_installation(host, loss.status);
+  if (options_.verbose) {
+    const std::string said = host.held_words.substr(0, host.held_words.find_first_of("\r\n"));
+    console_.say(format("mpiexec: host %s: %s%s%s%s; it is started from here", host.slots.name.c_str(),
+                        end_of(host, loss).c_str(), said.empty() ? "" : " (", said.c_str(),
+                        said.empty() ? "" : ")"));
   }
-  if (!host.settled) reports_.note_lost(host.number(), name);
-  host.agent().messages().take_available();
-  host.channel().close();
+  host.held_words.clear();
+  begin(host, kThisAgent);
+  return true;
+}
+
+/// "ssh from node2 ended with status 255".
+std::string Hosts::end_of(const Host& host, const AgentLoss& loss) const {
+  if (!loss.why.empty()) return loss.why;
+  const std::string launcher = launcher_of(host);
+  return loss.status >= 0 ? format("%s ended with status %d", launcher.c_str(), loss.status)
+                          : format("%s closed the connection", launcher.c_str());
+}
+
+/// "; so is node3, which was reached through it", where there are any.
+std::string Hosts::names_behind(const AgentLoss& loss) const {
+  constexpr int kNamesMax = 4;
+  std::string names;
+  int count = 0;
+  for (const int behind : loss.behind) {
+    const Host* const other = find(behind);
+    if (other == nullptr || other->lost) continue;
+    if (++count <= kNamesMax) names += (count > 1 ? ", " : "") + other->slots.name;
+  }
+  if (count > kNamesMax) names += format(" and %d more", count - kNamesMax);
+  if (count == 0) return {};
+  return format(
+      count == 1 ? "; so is %s, which was reached through it" : "; so are %s, which were reached through it",
+      names.c_str());
+}
+
+/// Its ranks, and those behind it, count as killed.
+void Hosts::lose(Host& host, const AgentLoss& loss) {
+  const std::string& name = host.slots.name;
+  const std::string ended = end_of(host, loss);
+  if (host.greeted) {
+    host.why_lost =
+        format("host '%s' is lost: %s%s", name.c_str(), ended.c_str(), names_behind(loss).c_str());
+  } else if (!loss.why.empty()) {
+    host.why_lost = format("host '%s': %s", name.c_str(), ended.c_str());
+  } else {
+    host.why_lost = format("cannot start ranks on host '%s': %s; %s", name.c_str(), ended.c_str(),
+                           advice_for(options_.starter, host.slots, loss.status, own_path()).c_str());
+  }
+  bool ran = end_ranks_of(host);
+  host.lost = true;
+  for (const int behind : loss.behind) {
+    Host* const other = find(behind);
+    if (other == nullptr || other->lost) continue;
+    other->why_lost = host.why_lost;
+    ran = end_ranks_of(*other) || ran;
+    other->lost = true;
+  }
+  if (ran) user_.host_lost(host.why_lost);
+}
+
+/// Returns whether any ran.
+bool Hosts::end_ranks_of(const Host& host) {
+  if (!host.settled) reports_.note_lost(host.number, host.slots.name);
+  if (host.words != nullptr) host.words->take_end();
   bool ran = false;
   for (const auto& part : parts_) {
     for (std::size_t number = 0; number < part->world->ranks.size(); ++number) {
@@ -581,22 +659,23 @@ void Hosts::lose(Host& host, const std::string& why) {
       }
     }
   }
-  if (ran) user_.host_lost(host.why_lost);
+  return ran;
 }
 
 /// A host that has no agent gets this installation. Returns whether it does.
-bool Hosts::send_installation(Host& host) {
-  constexpr int kEndMs = 500;
-  const int status = host.agent().exit_status(kEndMs);
+bool Hosts::send_installation(Host& host, int status) {
   const bool may_send = options_.starter.prefix.empty() && !host.has_archive && is_missing_there(status);
   std::string error;
   if (!may_send || (archive_.empty() && !pack_installation(own_path(), &archive_, &error))) return false;
-  host.agent().messages().finish();
+  if (host.words != nullptr) host.words->take_end();
+  host.words.reset();
   console_.say(format("mpiexec: host '%s' has no %s: this one is sent along, %.1f MB",
-                      host.slots().name.c_str(), own_path().c_str(),
+                      host.slots.name.c_str(), own_path().c_str(),
                       static_cast<double>(archive_.size()) * 1e-6));
   host.has_archive = true;
-  host.begin(agent_command_of_archive(options_.starter, host.slots(), archive_.size()), archive_);
+  host.begun_ns = clock_ns();
+  branches_.reach(host.number, kThisAgent,
+                  agent_command_of_archive(options_.starter, host.slots, archive_.size()), archive_);
   return true;
 }
 
@@ -612,38 +691,21 @@ void Hosts::tell_values() {
 }
 
 void Hosts::note_stop() {
-  for (const auto& host : hosts_) {
-    if (host->open()) host->channel().pardon_silence();
-  }
+  branches_.pardon_silence();
 }
 
 void Hosts::follow(std::int64_t now_ns) {
   if (hosts_.empty()) return;
-  due_ns_ = now_ns + 500'000'000;
   const bool full = console_.output().full() || console_.error().full();
-  for (const auto& host : hosts_) {
-    if (!host->open()) continue;
-    due_ns_ = std::min(due_ns_, host->channel().keep_alive(now_ns));
-    if (full != held_) {
-      FieldWriter to;
-      to.number(full ? 1 : 0);
-      host->channel().send(Frame::kHold, to.take());
-    }
-    const std::int64_t silent_ns = now_ns - host->channel().last_heard_ns();
-    if (silent_ns > static_cast<std::int64_t>(options_.host_silence_seconds * 1e9)) {
-      lose(*host, format("nothing was heard of it for %g s", options_.host_silence_seconds));
-    }
-  }
-  held_ = full;
+  branches_.hold(full ? Hold::kOutputs : Hold::kNothing);
+  due_ns_ = std::min(now_ns + 500'000'000, branches_.follow(now_ns, options_.host_silence_seconds));
   if (full) due_ns_ = std::min(due_ns_, now_ns + kQuestionsNs);
   if (parts_.empty() || over_) return;
   follow_starts(now_ns);
   for (const auto& part : parts_) {
     part->mirror->tell_questions([&](Frame frame, const std::string& payload) {
       const int number = part->world->placement.host(part->mirror->rank_of(payload));
-      for (const auto& host : hosts_) {
-        if (host->number() == number && host->open()) host->channel().send(frame, payload);
-      }
+      if (const Host* const host = find(number); host != nullptr) send(*host, frame, payload);
     });
   }
   if (now_ns < values_due_ns_) return;
@@ -661,7 +723,11 @@ void Hosts::signal(int signal, bool orphans_too) {
   FieldWriter to;
   to.number(static_cast<std::uint32_t>(signal));
   to.number(orphans_too ? 1 : 0);
-  send_to_others(nullptr, Frame::kSignal, to.take());
+  std::vector<int> open;
+  for (const auto& host : hosts_) {
+    if (host->open()) open.push_back(host->number);
+  }
+  branches_.send(open, Frame::kSignal, to.take());
 }
 
 void Hosts::settle() {
@@ -673,7 +739,7 @@ void Hosts::settle() {
     if (host->begin_trips.over()) {
       ask_clock(*host);
     } else {
-      host->channel().send(Frame::kOver);
+      send(*host, Frame::kOver);
     }
   }
   due_ns_ = 0;
@@ -683,12 +749,6 @@ void Hosts::settle() {
 bool Hosts::settled() const {
   const auto gone = [](const auto& host) { return host->lost || host->settled; };
   return clock_ns() > settle_end_ns_ || std::all_of(hosts_.begin(), hosts_.end(), gone);
-}
-
-bool Hosts::is_launcher(int pid) const {
-  return std::any_of(hosts_.begin(), hosts_.end(), [pid](const auto& host) {
-    return host->agent_or_null() != nullptr && host->agent_or_null()->pid() == pid;
-  });
 }
 
 }  // namespace tasuki::launch

@@ -1,9 +1,8 @@
 // Hosts: the other hosts of a job, as the mpiexec that the user started has them: an agent on each, started
-// by ssh, srun or the like.
+// by ssh, srun or the like, from here or, where there are many, in a tree (branches.hpp). An agent that its
+// place in the tree cannot start is started from here.
 //
-//   connect()      starts the agents that the first world needs at once, and waits until each has said what
-//   it
-//                  is
+//   connect()      starts the agents that the first world needs, and waits until each has said what it is
 //   start_first()  sends each its order; wait_until_started() waits until its ranks run
 //   start()        the same for ranks that are spawned, without waiting; an agent that is missing is started
 //   follow()       carries values, states and questions to and fro; notices a host that is silent
@@ -24,6 +23,7 @@
 #include "launch/allocation/start_command.hpp"
 #include "launch/base/event_loop.hpp"
 #include "launch/host/rank_processes.hpp"
+#include "launch/hosts/branches.hpp"
 #include "launch/hosts/mirror.hpp"
 #include "launch/hosts/orders.hpp"
 #include "launch/hosts/place_ranks.hpp"
@@ -51,7 +51,7 @@ class HostsUser {
   ~HostsUser() = default;
 };
 
-class Hosts final : public FarProcesses {
+class Hosts final : public FarProcesses, public BranchesUser {
  public:
   Hosts(EventLoop& loop, const Options& options, const Family& family, Worlds& worlds, Console& console,
         ConsoleStreams& streams, Reports& reports, HostsUser& user);
@@ -82,16 +82,22 @@ class Hosts final : public FarProcesses {
   void note_stop();
   std::int64_t due_ns() const { return due_ns_; }
   bool any() const { return !hosts_.empty(); }
+  /// Its children that lead to other hosts.
+  const Launchers& launchers() const { return branches_; }
 
   // FarProcesses
   std::vector<WorldRank> take_ended() override;
   void signal(int signal, bool orphans_too) override;
   void settle() override;
   bool settled() const override;
-  bool is_launcher(int pid) const override;
+
+  // BranchesUser
+  void take_frame_of(int host, Frame frame, std::string_view payload) override;
+  void take_words_of(int host, std::string_view text) override;
+  void take_loss(const AgentLoss& loss) override;
 
  private:
-  class Host;
+  struct Host;
   class Input;
   /// What is elsewhere of a world.
   struct Part {
@@ -109,6 +115,8 @@ class Hosts final : public FarProcesses {
   Part& add_part(World& world, const Preparation& preparation);
   Part* part_of(std::uint32_t world) const;
   Host& host_of(int number);
+  Host* find(int number) const;
+  void begin(Host& host, int via);
   bool is_ready(Host& host, Refusal* refusal);
   bool have_come(const Part& part, Refusal* refusal);
   void agree(Part& part);
@@ -120,13 +128,18 @@ class Hosts final : public FarProcesses {
   void take_output(Host& from, bool closed, std::string_view payload);
   void take_ends(Host& from, std::string_view payload);
   void take_leaks(std::string_view payload);
-  void lose(Host& host, const std::string& why);
-  bool send_installation(Host& host);
+  bool begin_again(Host& host, const AgentLoss& loss);
+  void lose(Host& host, const AgentLoss& loss);
+  bool end_ranks_of(const Host& host);
+  std::string launcher_of(const Host& host) const;
+  std::string names_behind(const AgentLoss& loss) const;
+  std::string end_of(const Host& host, const AgentLoss& loss) const;
+  bool send_installation(Host& host, int status);
   void begin_more();
   void ask_clock(Host& host);
   void take_clock(Host& from, std::string_view payload);
   bool wait(const std::function<bool(const Host&)>& done, double seconds, const char* what, Refusal* refusal);
-  void send_to_others(const Host* except, Frame frame, std::string_view payload);
+  void send(const Host& host, Frame frame, std::string_view payload = {});
   void send_to_world(const Part& part, const Host* except, Frame frame, std::string_view payload);
   Rank* rank_of(const Host& host, std::uint32_t world, std::uint32_t number) const;
   void answer(Host& from, std::string_view payload);
@@ -140,12 +153,12 @@ class Hosts final : public FarProcesses {
   ConsoleStreams& streams_;
   Reports& reports_;
   HostsUser& user_;
-  std::vector<std::unique_ptr<Host>> hosts_;
+  Branches branches_;
+  std::vector<std::unique_ptr<Host>> hosts_;  // in the order of their start, by which the tree is made
   std::vector<std::unique_ptr<Part>> parts_;
   std::unique_ptr<Input> input_;
   std::vector<WorldRank> ended_;
   std::string archive_;  // of this installation, for hosts that have none
-  bool held_ = false;
   bool over_ = false;
   std::int64_t due_ns_ = 0;
   std::int64_t values_due_ns_ = 0;

@@ -66,29 +66,55 @@ int as_shell_status(int status) {
 
 }  // namespace
 
-LaunchedAgent::LaunchedAgent(EventLoop& loop, const std::vector<std::string>& words, ChannelUser& user,
-                             OutputSink& error_output, std::string_view first) {
+LaunchedAgent::LaunchedAgent(EventLoop& loop, const std::vector<std::string>& words, LaunchedAgentUser& user,
+                             std::string_view first)
+    : loop_(loop), user_(user) {
   Pipe in;
   Pipe out;
-  Pipe messages;
-  int failed = in.make() && out.make() && messages.make() ? 0 : errno;
-  if (failed == 0) failed = spawn(words, in.read_end, out.write_end, messages.write_end, &pid_);
-  for (const int fd : {in.read_end, out.write_end, messages.write_end}) close_if_open(fd);
+  Pipe error;
+  int failed = in.make() && out.make() && error.make() ? 0 : errno;
+  if (failed == 0) failed = spawn(words, in.read_end, out.write_end, error.write_end, &pid_);
+  for (const int fd : {in.read_end, out.write_end, error.write_end}) close_if_open(fd);
   if (failed == 0) {
-    fcntl(messages.read_end, F_SETFL, O_NONBLOCK);
-    messages_ = std::make_unique<RankStream>(loop, messages.read_end, error_output, "");
+    fcntl(error.read_end, F_SETFL, O_NONBLOCK);
+    words_fd_ = error.read_end;
+    loop_.add_readable(words_fd_, this);
     channel_ = std::make_unique<Channel>(loop, out.read_end, in.write_end, user);
     channel_->send_first(first);
     channel_->greet();
     return;
   }
-  for (const int fd : {in.write_end, out.read_end, messages.read_end}) close_if_open(fd);
+  for (const int fd : {in.write_end, out.read_end, error.read_end}) close_if_open(fd);
   pid_ = -1;
   error_ = "cannot run '" + words[0] + "': " + std::strerror(failed);
 }
 
+/// The agent notices that the channel ends; the launcher ends with it, or is killed.
 LaunchedAgent::~LaunchedAgent() {
-  end();
+  close_words();
+  if (channel_ != nullptr) channel_->close();
+  constexpr int kPatienceMs = 300;
+  if (pid_ <= 0 || exit_status(kPatienceMs) >= 0) return;
+  kill(-pid_, SIGKILL);
+  exit_status(kPatienceMs);
+}
+
+void LaunchedAgent::ready() {
+  char bytes[16 * 1024];
+  for (int round = 0; words_fd_ >= 0 && round < 16; ++round) {  // one that goes on is not waited for
+    const ssize_t count = read(words_fd_, bytes, sizeof bytes);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) return;
+    if (count <= 0) return close_words();
+    user_.take_words({bytes, static_cast<std::size_t>(count)});
+  }
+}
+
+void LaunchedAgent::close_words() {
+  if (words_fd_ < 0) return;
+  loop_.remove(words_fd_);
+  close(words_fd_);
+  words_fd_ = -1;
 }
 
 int LaunchedAgent::exit_status(int wait_ms) {
@@ -105,15 +131,6 @@ int LaunchedAgent::exit_status(int wait_ms) {
     }
   }
   return status_;
-}
-
-/// The agent notices that the channel ends; the launcher ends with it, or is killed.
-void LaunchedAgent::end() {
-  if (channel_ != nullptr) channel_->close();
-  constexpr int kPatienceMs = 300;
-  if (pid_ <= 0 || exit_status(kPatienceMs) >= 0) return;
-  kill(-pid_, SIGKILL);
-  exit_status(kPatienceMs);
 }
 
 }  // namespace tasuki::launch

@@ -13,7 +13,8 @@ constexpr std::size_t kWindowBytes = 256 * 1024;
 
 }  // namespace
 
-Hosts::Input::Input(EventLoop& loop, Channel& channel) : loop_(loop), channel_(channel) {
+Hosts::Input::Input(EventLoop& loop, Branches& branches, int host)
+    : loop_(loop), branches_(branches), host_(host) {
   pollable_ = loop_.add_readable(STDIN_FILENO, this);
   watched_ = pollable_;
   if (!pollable_) read_some();
@@ -32,7 +33,7 @@ void Hosts::Input::read_some() {
     if (count < 0 && errno == EAGAIN) break;
     over_ = count <= 0;
     if (!over_) under_way_ += static_cast<std::size_t>(count);
-    channel_.send(Frame::kInput, {bytes, over_ ? 0 : static_cast<std::size_t>(count)});
+    branches_.send({host_}, Frame::kInput, {bytes, over_ ? 0 : static_cast<std::size_t>(count)});
     if (pollable_) break;  // another read might wait
   }
   watch(!over_ && under_way_ < kWindowBytes);

@@ -3,15 +3,15 @@
 #pragma once
 
 #include "launch/base/event_loop.hpp"
-#include "launch/hosts/channel.hpp"
+#include "launch/hosts/branches.hpp"
 #include "launch/hosts/hosts.hpp"
 
 namespace tasuki::launch {
 
 class Hosts::Input final : public Ready {
  public:
-  /// Reads STDIN_FILENO. `channel` outlives this object.
-  Input(EventLoop& loop, Channel& channel);
+  /// Reads STDIN_FILENO, for a rank on that host. `branches` outlives this object.
+  Input(EventLoop& loop, Branches& branches, int host);
   ~Input();
 
   void ready() override { read_some(); }
@@ -23,7 +23,8 @@ class Hosts::Input final : public Ready {
   void watch(bool on);
 
   EventLoop& loop_;
-  Channel& channel_;
+  Branches& branches_;
+  const int host_;
   std::size_t under_way_ = 0;
   bool over_ = false;
   bool pollable_ = true;  // regular files are not: they are read when there is room

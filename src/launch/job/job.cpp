@@ -42,6 +42,7 @@ Job::Job(const Options& options, const Inherited& inherited, int signal_fd)
       spawner_(worlds_, processes_, reports_, preparation_, starter_, hosts_, ending_, family_),
       spawns_(loop_, spawner_) {
   processes_.add(hosts_);
+  processes_.spare(hosts_.launchers());
   loop_.add_readable(signal_fd_, this);
 }
 

@@ -186,6 +186,10 @@ bool launcher_command(Parser& parser) {
                      ": expected a command, to which a host's name and a program are added");
 }
 
+bool launcher_tree(Parser& parser) {
+  return read_integer(parser, 0, static_cast<long>(kHostsMax), &parser.options->starter.fan_out);
+}
+
 bool prefix(Parser& parser) {
   std::string directory;
   if (!parser.take(&directory)) return false;
@@ -526,6 +530,11 @@ constexpr Option kOptions[] = {
     {Group::kHosts, "launcher-command launcher-exec", "COMMAND",
      "the same by a command of your own: it is run with a host's name and then a program with its arguments",
      launcher_command},
+    {Group::kHosts, "launcher-tree", "N",
+     "how many hosts mpiexec reaches itself; each of these reaches up to N more, and so on: 32 when not "
+     "given, "
+     "0 for no tree; TASUKI_LAUNCHER_TREE sets it too",
+     launcher_tree},
     {Group::kHosts, "prefix", "DIR", "where Tasuki is on the other hosts; as here when not given", prefix},
     {Group::kHosts, "host-silence", "SECONDS",
      "how long a host may be silent before the job ends: 5 when not given; TASUKI_HOST_SILENCE_SECONDS sets "
@@ -648,8 +657,24 @@ bool take_all_slots(Options* options, std::string* error) {
 }
 
 bool take_host_silence(const char* text, Options* options, std::string* error) {
-  if (text == nullptr || parse_seconds(text, &options->host_silence_seconds)) return true;
+  double seconds = kSilenceDefault;
+  if (text == nullptr || parse_seconds(text, &seconds)) {
+    if (options->host_silence_seconds == kSilenceUnset) options->host_silence_seconds = seconds;
+    return true;
+  }
   *error = format("TASUKI_HOST_SILENCE_SECONDS = \"%s\", expected a number of seconds above 0", text);
+  return false;
+}
+
+bool take_launcher_tree(const char* text, Options* options, std::string* error) {
+  if (text == nullptr) return true;
+  char* end = nullptr;
+  const long number = std::strtol(text, &end, 10);
+  if (end != text && *end == '\0' && number >= 0 && number <= static_cast<long>(kHostsMax)) {
+    if (options->starter.fan_out < 0) options->starter.fan_out = static_cast<int>(number);
+    return true;
+  }
+  *error = format("TASUKI_LAUNCHER_TREE = \"%s\", expected a number from 0 to %zu", text, kHostsMax);
   return false;
 }
 

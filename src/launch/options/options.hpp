@@ -44,6 +44,8 @@ enum class StatisticsForm { kNone, kTable, kRanks, kJson };
 /// over, and to SIGQUIT, as text; the others: whenever a job fails, too.
 enum class DoctorForm { kUnasked, kText, kJson };
 
+inline constexpr double kSilenceUnset = 0;
+inline constexpr double kSilenceDefault = 5;
 inline constexpr double kStallUnset = -1;
 inline constexpr double kStallDefault = 10;
 
@@ -66,8 +68,8 @@ struct Options {
   int slots_per_host = 0;        // 0: as each host says
   RemoteStarter starter;
   bool starter_given = false;
-  double host_silence_seconds = 5;  // a host that is silent so long is lost
-  bool agent = false;               // serves an mpiexec on another host
+  double host_silence_seconds = kSilenceUnset;  // a host that is silent so long is lost
+  bool agent = false;                           // serves an mpiexec on another host
   bool report_bindings = false;
   bool verbose = false;
   StatisticsForm statistics = StatisticsForm::kNone;
@@ -119,8 +121,11 @@ bool take_allocation(const GetEnvironment& get, const ReadFile& read, Options* o
 bool take_all_slots(Options* options, std::string* error);
 
 /// Takes the seconds of TASUKI_HOST_SILENCE_SECONDS, where the command line gives none. Returns false, and
-/// one line in `error`, when it is no number above 0.
+/// one line in `error`, when it is no number above 0. Afterwards `host_silence_seconds` is set.
 bool take_host_silence(const char* text, Options* options, std::string* error);
+
+/// The same for the fan-out of TASUKI_LAUNCHER_TREE.
+bool take_launcher_tree(const char* text, Options* options, std::string* error);
 
 /// Reads a time limit: a number of seconds above 0. Returns false, and leaves `seconds`, when it is none.
 bool parse_seconds(const std::string& word, double* seconds);
