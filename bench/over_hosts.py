@@ -4,7 +4,7 @@ Hosts are network namespaces of this machine, as in tests/hosts (so this needs r
 What there is (`--only` names some of it):
 
     starts       what it takes to start a job of MPI_Init and MPI_Finalize on 2 hosts of 2 ranks
-    agents       how our start grows with agents, by a launcher that runs them on this machine
+    agents       how our start grows with agents, also in trees, by a launcher that runs them on this machine
     messages     one way and 64 at once, between 2 hosts of 1 rank; beside two sockets, which are the limit
     windows      put and flush, fetch_and_op, between the same
     collectives  on 2 hosts of 2 ranks and on 3 of 2
@@ -37,6 +37,7 @@ from tasuki import implementation  # noqa: E402
 
 ROUNDS = 5
 AGENTS = (1, 4, 16, 64)
+TREES = (0, 8, 2)  # fan-outs; 0: none
 SECONDS_MAX = 120
 BUDGET_SECONDS = 0.05  # a case and round
 PORT = 7700
@@ -113,10 +114,10 @@ def ways(args, launchers):
     """Name -> what runs the program with arguments on so many hosts with so many ranks each."""
     ours = compile_by(args.prefix, args.out)
 
-    def run_ours(hosts, shape, *arguments):
+    def run_ours(hosts, shape, *arguments, options=()):
         count, each = shape
         places = ",".join(f"{host.name}:{each}" for host in hosts.hosts[:count])
-        words = ["--host", places, "-n", count * each, "--bind-to", "none", ours, *arguments]
+        words = ["--host", places, "-n", count * each, "--bind-to", "none", *options, ours, *arguments]
         return hosts[0].run([args.prefix / "bin/mpiexec", *words], timeout=SECONDS_MAX)
 
     found = {OURS: run_ours}
@@ -138,6 +139,15 @@ def ways(args, launchers):
 
         found[peer.name] = run_theirs
     return found
+
+
+def with_newer_library(args, run_ours):
+    """Ours with a libfabric that opens in less time than Debian's, where it is there."""
+    library = args.peers.resolve() / "mpich/lib/mpich/libfabric.so.1"
+    if not library.exists():
+        return {}
+    options = ["-x", f"TASUKI_NET_LIBRARY={library}"]
+    return {"Tasuki, MPICH's libfabric": lambda hosts, shape: run_ours(hosts, shape, options=options)}
 
 
 def sockets(args):
@@ -181,11 +191,14 @@ def measure_starts(hosts, found, rounds):
 
 
 def measure_agents(args, rounds):
-    """Number of agents -> seconds of each round, for a program that is no MPI program and one that is."""
+    """Number of agents -> seconds of each round, for a program that is no MPI program by each tree, and for
+    one that is."""
     launcher = args.out / "fake-launcher"
     launcher.write_text(FAKE_LAUNCHER)
     launcher.chmod(0o755)
-    times = {number: {"true": [], "MPI": []} for number in AGENTS}
+    runs = {f"true, {tree or 'no'} tree": (tree, ["true"]) for tree in TREES}
+    runs["MPI, no tree"] = (0, [args.out / "over_hosts"])
+    times = {number: {name: [] for name in runs} for number in AGENTS}
     for _ in range(rounds):
         for number in AGENTS:
             hosts = ",".join(f"host{index}.invalid" for index in range(number))
@@ -195,12 +208,15 @@ def measure_agents(args, rounds):
                 launcher,
                 "--host",
                 hosts,
+                "--host-silence",
+                60,  # of 64 agents with MPI some wait long for a processor
                 "-n",
                 number,
             ]
-            for kind, program in (("true", ["true"]), ("MPI", [args.out / "over_hosts"])):
+            for kind, (tree, program) in runs.items():
                 start = time.monotonic()
-                done = own_program.run([*begin, *program], SECONDS_MAX, capture_output=True, text=True)
+                words = [*begin, "--launcher-tree", tree, *program]
+                done = own_program.run(words, SECONDS_MAX, capture_output=True, text=True)
                 times[number][kind].append(time.monotonic() - start)
                 if done.returncode != 0:
                     raise SystemExit(f"{number} agents: {done.stdout}{done.stderr}")
@@ -264,7 +280,7 @@ def show_starts(starts):
 
 
 def show_agents(agents):
-    table = Table("agents", "true, ms: least, median", "an MPI program")
+    table = Table("agents", *(f"{name}, ms: least, median" for name in agents[AGENTS[0]]))
     for number, kinds in agents.items():
         table.add_row(str(number), *(cell(min(kind), statistics.median(kind)) for kind in kinds.values()))
     return table
@@ -367,7 +383,8 @@ def main():
     try:
         if "starts" in only:
             with host_room.Hosts(2) as hosts:
-                results["starts"] = starts = measure_starts(hosts, found, args.rounds)
+                ways_to_start = {**found, **with_newer_library(args, found[OURS])}
+                results["starts"] = starts = measure_starts(hosts, ways_to_start, args.rounds)
             console.print(show_starts(starts))
         results["tables"] = measure_all(console, found, args, only, host_room)
     except host_room.CannotError as reason:
