@@ -40,6 +40,15 @@ class Starter:
 
 
 OURS = Starter("Tasuki", f"{MPIEXEC} --host {PLACES} -n 4", r"mpiexec.*--agent", harness.PREFIX / "bin/mpicc")
+
+
+def chain(places):
+    """Ours, whose agents start one another in this order."""
+    words = f"{MPIEXEC} --launcher-tree 1 --host {places} -n 4"
+    return dataclasses.replace(OURS, name=f"Tasuki, {places}", words=words)
+
+
+AMID_CHAIN, END_OF_CHAIN = chain("node1,node2:2,node3"), chain("node1,node3,node2:2")
 HYDRA_BY_SSH = Starter(
     "MPICH's Hydra",
     f"{HYDRA} -launcher ssh -launcher-exec {{ssh}} -hosts {PLACES} -n 4",
@@ -78,24 +87,26 @@ def kill_on(host, pattern):
     host.run(["kill", "-9", found[0]])
 
 
+OF_SSH = ("Connection to ", "client_loop: send disconnect")  # what ssh says when its other end is gone
 LOST = r"host 'node2' is lost: "
+SSH_ENDED = LOST + r"ssh( from node3)? ended with status \d+"
 FAULTS = {
     fault.name: fault
     for fault in (
         Fault(
             "a rank is killed",
             lambda hosts, job, starter: kill_on(hosts[1], r"^\S*traffic\S*( |$)"),
-            r"rank [23] \(pid \d+ on node2\) was killed by signal 9",
+            r"rank [123] \(pid \d+ on node2\) was killed by signal 9",
         ),
         Fault(
             "the agent is killed",
             lambda hosts, job, starter: kill_on(hosts[1], starter.agent),
-            LOST + r"ssh ended with status \d+",
+            SSH_ENDED,
         ),
         Fault(
             "the sshd session is killed",
             lambda hosts, job, starter: kill_on(hosts[1], r"^sshd: root@notty"),
-            LOST + r"ssh ended with status \d+",
+            SSH_ENDED,
         ),
         Fault("mpiexec is killed", lambda hosts, job, starter: job.kill(), ""),
         Fault(
@@ -166,7 +177,7 @@ def play(hosts, starter, fault, program, delay_s=0.3, seconds=PATIENCE_SECONDS, 
         time.sleep(delay_s)
         fault.strike(hosts, job, starter)
         begin = time.monotonic()
-    outcome = watch(hosts, job, fault.alive, begin, seconds)
+    outcome = watch(hosts, job, (*fault.alive, *range(2, len(hosts))), begin, seconds)
     if outcome.seconds is None:
         hosts.kill_started()
         job.kill()

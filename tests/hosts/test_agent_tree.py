@@ -125,7 +125,7 @@ def test_a_fault_ends_the_job(four, traffic, name):
     else:
         faults.kill_on(four[index], r"^\S*traffic" if what == "rank" else r"^\S*mpiexec.*--agent")
     _, said = job.communicate(timeout=END_SECONDS_MAX)
-    said = [line for line in said.splitlines() if not line.startswith("Connection to ")]  # ssh's own
+    said = [line for line in said.splitlines() if not line.startswith(faults.OF_SSH)]
     assert job.returncode not in (0, None) and len(said) == 1 and re.search(says, said[0]), said
     assert nothing_left(four)
 

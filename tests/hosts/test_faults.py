@@ -12,7 +12,7 @@ import time
 import faults
 import harness
 import pytest
-from faults import FAULTS, FIREWALL, OURS, play
+from faults import AMID_CHAIN, END_OF_CHAIN, FAULTS, FIREWALL, OURS, play
 from hosts import Hosts
 
 SILENCE_SECONDS = 2
@@ -32,7 +32,7 @@ def wrong_with(fault, outcome):
         return f"left behind: {outcome.left}"
     if not fault.says:
         return ""
-    said = [line for line in outcome.said if not line.startswith("Connection to node2 closed")]  # ssh's own
+    said = [line for line in outcome.said if not line.startswith(faults.OF_SSH)]
     if len(said) != 1:
         return f"{len(said)} lines, expected one"
     if not re.search(fault.says, said[0]):
@@ -86,22 +86,20 @@ def test_many_random_faults(make_hosts, traffic):
     make_hosts(2).close()  # skips where there are none
     seed = int(os.environ.get("TASUKI_FAULTS_SEED", random.randrange(1 << 30)))
     generator = random.Random(seed)
-    plans = [
-        (
-            generator.choice([*FAULTS.values(), FIREWALL]),
-            generator.choice([0, 0.05, 0.5]) * generator.random(),
-        )
-        for _ in range(int(os.environ.get("TASUKI_FAULTS_COUNT", 200)))
-    ]
+    plans = []
+    for _ in range(int(os.environ.get("TASUKI_FAULTS_COUNT", 200))):
+        fault = generator.choice([*FAULTS.values(), FIREWALL])
+        starter = OURS if fault is FIREWALL else generator.choice([OURS, AMID_CHAIN, END_OF_CHAIN])
+        plans.append((fault, generator.choice([0, 0.05, 0.5]) * generator.random(), starter))
 
     def play_one(plan):
-        with Hosts(2) as hosts:
-            return play(hosts, OURS, plan[0], traffic, plan[1], seconds=60, environment=SETTINGS)
+        with Hosts(2 if plan[2] is OURS else 3) as hosts:
+            return play(hosts, plan[2], plan[0], traffic, plan[1], seconds=60, environment=SETTINGS)
 
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         outcomes = list(pool.map(play_one, plans))
     wrong = [
-        (number, plan[0].name, plan[1], trouble, outcome)
+        (number, plan[0].name, plan[1], plan[2].name, trouble, outcome)
         for number, (plan, outcome) in enumerate(zip(plans, outcomes, strict=True))
         if (trouble := wrong_with(plan[0], outcome))
     ]
