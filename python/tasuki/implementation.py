@@ -47,8 +47,16 @@ class Implementation:
         return self.prefix / "bin" / "mpiexec"
 
     @property
+    def mpicc(self) -> pathlib.Path:
+        return self.prefix / "bin" / "mpicc"
+
+    @property
     def mpicxx(self) -> pathlib.Path:
         return self.prefix / "bin" / "mpicxx"
+
+    @property
+    def mpifort(self) -> pathlib.Path:
+        return self.prefix / "bin" / "mpifort"
 
     def variables(self, left_out: tuple[str, ...] = OF_A_JOB) -> dict[str, str]:
         """The environment of everything that is run of it: ours, less what begins with a word of left_out."""
@@ -89,7 +97,7 @@ def recognise(told: str) -> tuple[str, str]:
     for kind, pattern in (
         ("tasuki", r"\(Tasuki\) (\S+)"),
         ("impi", r"Intel\(R\) MPI Library.*?Version (\S+.*)"),
-        ("openmpi", r"\(Open MPI\) (\S+)"),
+        ("openmpi", r"\((?:Open MPI|OpenRTE)\) (\S+)"),
         ("mpich", r"HYDRA build details:\s*Version:\s*(\S+)"),
     ):
         found = re.search(pattern, told)

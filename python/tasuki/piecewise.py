@@ -268,6 +268,7 @@ def described(sizes, times, ends, borders, odd) -> Pieces:
             for end_place in range(ranges[number + 1][0], ranges[number + 1][1] + 1):
                 if good[first_place:end_place].sum() >= 2:
                     told.append(intervals(solve(sizes, times, good, first_place, end_place), noise, quantile))
+        told = told or [intervals(solution, noise, quantile)]  # nearly all are odd, see solve()
         spans = [hull(one) for one in zip(*told, strict=True)]
         lines.append(Line(first, end, solution.latency, solution.slope, *spans))
     return Pieces(lines, borders, [int(place) for place in odd], noise)

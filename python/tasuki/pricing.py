@@ -3,7 +3,8 @@
 `price(operation, ranks, bytes)` looks, in this order, for
 
 1. the pattern measured among so many ranks: the time at that size, the line between its neighbours, or,
-   outside, the fitted line (told as extrapolated);
+   outside, the fitted line (told as extrapolated); of a "v" form that was measured at too few sizes for a
+   line, the plain form's time, in proportion to both at the last size (told as substituted);
 2. the pattern among other numbers of ranks: between two, by the logarithm of the ranks; outside, in
    proportion to what a textbook algorithm of messages costs (told as substituted);
 3. a formula of tasuki.model, where the machine's parameters are known;
@@ -26,6 +27,11 @@ from tasuki.units import bytes_text
 NEAR = 0.03  # outside what was measured, a size so near a measured one counts as that
 TEXTBOOK = "substituted: {} by messages of a textbook algorithm"
 PINGPONG = "point_to_point/pingpong"
+PLAIN = {
+    **{f"{name}v": name for name in ("alltoall", "allgather", "gather", "scatter")},
+    "alltoallw": "alltoall",
+    "reduce_scatter": "reduce_scatter_block",
+}
 
 
 class PricingError(ValueError):
@@ -83,6 +89,7 @@ class Pricer:
         exact = [curve for curve in curves if curve.ranks == ranks]
         for curve in exact:
             price = at(curve, bytes)
+            price = price if price is not None else self.as_plain_form(curve, bytes)
             if price is not None:
                 return price
         if curves and not exact:
@@ -143,6 +150,20 @@ class Pricer:
         ratio = wanted.seconds / known.seconds
         how = f"substituted: {nearest.ranks} ranks, times {ratio:.3g} by {wanted.how.split(' by ')[-1]}"
         return Price(price.seconds * ratio, None, None, how)
+
+    def as_plain_form(self, curve: Curve, bytes: float) -> Price | None:
+        """Of a form whose few sizes tell no line: the suite measures the plain form at all sizes."""
+        plain = PLAIN.get(curve.benchmark)
+        if plain is None or not curve.points:
+            return None
+        known = min(curve.points, key=lambda point: abs(math.log((point.bytes + 1) / (bytes + 1))))
+        for other in self.curves_of(f"{curve.group}/{plain}/form={curve.variant.get('form', 'blocking')}"):
+            there, here = at(other, bytes), at(other, known.bytes)
+            if other.ranks == curve.ranks and there is not None and here is not None and here.seconds:
+                ratio = known.seconds / here.seconds
+                how = f"substituted: {plain}, times {ratio:.3g} as at {bytes_text(known.bytes)}"
+                return Price(there.seconds * ratio, None, None, how)
+        return None
 
     # ---- formulas ----
 

@@ -197,3 +197,12 @@ def test_a_run_has_a_fit_of_each_series():
 )
 def test_an_interval_is_told_by_the_ends_that_the_data_know(value, low, high, told):
     assert estimate_text(fit.Estimate(value, low, high), bytes_text) == told
+
+
+def test_a_segment_of_odd_points_alone_has_intervals():
+    """Times of a machine that is used by others: of the last segment's sizes all but one are odd."""
+    told = [1.17, 1.02, 1.03, 1.06, 1.13, 1.26, 1.51, 2890, 3.05, 5.1, 9.19, 29.3, 75.1, 108000]
+    found = fit.fit_series(
+        synthetic.rows_of([2**power for power in range(3, 17)], [1e-6 * us for us in told])
+    )
+    assert all(one.bytes_per_second.low <= one.bytes_per_second.high for one in found.segments)

@@ -229,3 +229,17 @@ def test_runs_that_cannot_be_fitted_are_refused(tmp_path):
     assert done.returncode == 2 and "two rows of 1 bytes, expected one: rows of two runs" in done.stderr
     done = tasuki("predict", TRANS7, "--run", tmp_path / "mixed.json")
     assert done.returncode == 2 and "two rows of 1 bytes" in done.stderr
+
+
+def test_a_v_form_of_few_sizes_takes_the_line_of_the_plain_form():
+    """MPI_Alltoallv was measured at two sizes, and took 1.5 of MPI_Alltoall: so it does beyond."""
+    sizes = synthetic.POWERS[3:]
+    rows = synthetic.rows_of(sizes, synthetic.times_of(sizes, LINE), mode="send")
+    for name, some, times in (("alltoall", sizes, 2), ("alltoallv", [8, 65536], 3)):
+        measured = times * synthetic.times_of(some, LINE)
+        rows += synthetic.rows_of(some, measured, "collectives", name, 4, 1.0, form="blocking")
+    pricer = pricing.Pricer.of_run(synthetic.run_of(rows))
+    assert pricer.price("MPI_Alltoallv", 4, 65536).how == "measured"
+    beyond = pricer.price("MPI_Alltoallv", 4, 1 << 20)
+    assert beyond.seconds == pytest.approx(3 * (1e-6 + (1 << 20) * 1e-10), rel=1e-3)
+    assert beyond.how == "substituted: alltoall, times 1.5 as at 64 KiB" and beyond.low is None
