@@ -45,6 +45,10 @@ constexpr bool kRacesAreTold = false;
 constexpr double kSecondsMax = test::kSanitized ? 12 : 4;
 constexpr int kRounds = test::kSanitized ? 15 : 60;
 
+constexpr int kRanks = 3;
+constexpr Count kCounts[] = {1, 200, 3000};
+constexpr std::size_t kKeptCount = kRanks * kCounts[2];
+
 enum class What { kRings, kNodeSegments, kWindows, kPackets };
 
 /// Pieces of memory in which bits may be flipped. The ranks add to it, the gremlin takes from it.
@@ -54,11 +58,11 @@ class Targets {
     const std::lock_guard lock(mutex_);
     if (!over_) pieces_.push_back({static_cast<unsigned char*>(memory), bytes});
   }
-  /// Memory that stays to the end: a rank that saw a wrong flag may read a buffer that its owner is through
-  /// with.
-  int* keep(std::size_t count) {
+  /// Memory that stays to the end, of one size: a rank that saw a wrong flag may read a buffer that its owner
+  /// is through with, and as much of it as the own operation needs.
+  int* keep() {
     const std::lock_guard lock(mutex_);
-    return kept_.emplace_back(count).data();
+    return kept_.emplace_back(kKeptCount).data();
   }
   /// The memory may go.
   void stop() {
@@ -118,12 +122,10 @@ void exchange(Rank& rank, std::size_t bytes, int tag) {
 
 void meet(Rank& rank, Count count, Targets& targets) {
   auto* const sum = static_cast<Op*>(rank.process.objects->predefined[kMpiSum]);
-  const auto size = static_cast<std::size_t>(rank.size);
-  const auto length = static_cast<std::size_t>(count);
-  int* const one = targets.keep(length);
-  int* const other = targets.keep(length);
-  int* const many = targets.keep(length * size);
-  int* const more = targets.keep(length * size);
+  int* const one = targets.keep();
+  int* const other = targets.keep();
+  int* const many = targets.keep();
+  int* const more = targets.keep();
   api::bcast(rank.process, one, count, rank.integer, 0, rank.world);
   api::allreduce(rank.process, one, other, count, rank.integer, sum, rank.world);
   api::alltoall(rank.process, many, count, rank.integer, more, count, rank.integer, rank.world);
@@ -162,7 +164,7 @@ void work(Rank& rank, What what, unsigned seed, Targets& targets) {
   for (int round = 0; round < kRounds; ++round) {
     for (const std::size_t bytes : {8, 100, 900, 5000, 40'000}) exchange(rank, bytes, round);
     if (what == What::kPackets && round >= 2 && random() % 16 == 0) send_noise(rank, random);
-    for (const Count count : {1, 200, 3000}) meet(rank, count, targets);
+    for (const Count count : kCounts) meet(rank, count, targets);
     if (is_made) access(rank, win);
   }
   targets.stop();
@@ -185,12 +187,11 @@ void add_rings(Targets& targets, test::ThreadMachine& machine, int size) {
 void run_case(What what, unsigned seed) {
   Targets targets;
   test::WorldOptions options;
-  const int size = 3;
   // Where ranks are threads, all memory is everybody's, and no address is told from another: so only flags
   // are damaged where addresses are used. tests/safety has processes, whose memory has bounds.
   options.symmetric_heap = what == What::kNodeSegments;
   if (what == What::kRings) {
-    options.with_machine = [&](test::ThreadMachine& machine) { add_rings(targets, machine, size); };
+    options.with_machine = [&](test::ThreadMachine& machine) { add_rings(targets, machine, kRanks); };
   }
   std::thread gremlin([&] {
     std::mt19937_64 random(seed);
@@ -200,7 +201,7 @@ void run_case(What what, unsigned seed) {
     } while (targets.flip(random));
   });
   test::run_ranks(
-      size,
+      kRanks,
       [&](Process& process) {
         Rank rank(process);
         work(rank, what, seed, targets);
