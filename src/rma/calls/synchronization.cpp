@@ -61,16 +61,19 @@ void order_stores(Win& win) {
   order_memory();
 }
 
-void flush(Win& win, int target) {
+/// These return whether they have waited for messages, and so made progress.
+bool flush(Win& win, int target) {
   order_stores(win);
-  if (win.messenger) win.messenger->flush(target);
+  const bool waited = win.messenger && win.messenger->flush(target);
   if (win.conflicts) win.conflicts->completed(target);
+  return waited;
 }
 
-void flush_all(Win& win) {
+bool flush_all(Win& win) {
   order_stores(win);
-  if (win.messenger) win.messenger->flush_all();
+  const bool waited = win.messenger && win.messenger->flush_all();
   if (win.conflicts) win.conflicts->completed_all();
+  return waited;
 }
 
 /// Completes the accesses to `target` and gives its lock back, which was taken as `held` says.
@@ -105,8 +108,10 @@ Code completed(Win& win) {
 /// way to the rank that is to change it.
 ///
 /// Where each rank has a processor and the window needs no messages, it is enough to look now and then: the
-/// calls of a program do so besides (base/calls/call_board.hpp, is_poll_due).
-Code looked(Win& win) {
+/// calls of a program do so besides (base/calls/call_board.hpp, is_poll_due). A call that has waited for
+/// messages has made progress.
+Code looked(Win& win, bool waited = false) {
+  if (waited) return completed(win);
   constexpr std::uint32_t kSeldom = 1024;
   if (++win.looks % kSeldom == 0 || win.messenger || win.process.config.spin_count == 0)
     win.process.progress->poll_once();
@@ -253,14 +258,14 @@ Code win_flush(Process& process, int rank, Win* win) {
     if (const Code code = check_rank(process, *win, rank)) return code;
     if (const char* wrong = win->epoch.may_flush(rank)) return refuse(process, wrong);
   }
-  rma::flush(*win, rank);
-  return looked(*win);
+  const bool waited = rma::flush(*win, rank);
+  return looked(*win, waited);
 }
 
 Code win_flush_all(Process& process, Win* win) {
   if (const char* wrong = win->epoch.may_flush_all()) return refuse(process, wrong);
-  rma::flush_all(*win);
-  return looked(*win);
+  const bool waited = rma::flush_all(*win);
+  return looked(*win, waited);
 }
 
 Code win_flush_local(Process& process, int rank, Win* win) {

@@ -52,7 +52,8 @@ class ControlSender {
   virtual void send_control(int to, ControlVerb verb, const std::byte* payload, std::size_t bytes) = 0;
   /// A flush that gives back this rank's lock of the target, to be waited for by flush().
   virtual void send_flush_and_unlock(int target) = 0;
-  virtual void flush(int target) = 0;
+  /// Returns whether it has waited.
+  virtual bool flush(int target) = 0;
 
  protected:
   ~ControlSender() = default;

@@ -21,7 +21,14 @@ constexpr Count kMessageBytesMin = 1024;
 constexpr std::size_t kTypesMax = 128;  // that an origin keeps known to its targets
 constexpr int kHeaderTag = 0;
 constexpr std::uint32_t kTags = 1u << 29;  // tags of data that goes to a target; those of gets are above
-constexpr int kMessagesPerPoll = 64;
+constexpr int kBatchesPerPoll = 64;
+// An access of more bytes leaves at once, as does a batch that has grown to as many.
+constexpr Count kDelayedBytesMax = 8192;
+constexpr std::size_t kBatchBytes = 8192;
+
+constexpr std::size_t padded(std::size_t bytes) {
+  return (bytes + kMessageAlignment - 1) / kMessageAlignment * kMessageAlignment;
+}
 
 int put_tag(std::uint32_t tag) {
   return static_cast<int>(tag % kTags);
@@ -39,11 +46,13 @@ Messenger::Messenger(Win& win)
   // A message that fits one packet leaves at once.
   const Count packet_max =
       std::min<Count>(process_.p2p->table.eager_bytes_max, process_.link->bulk_bytes_max());
-  payload_max_ = std::max(packet_max, kMessageBytesMin) - static_cast<Count>(sizeof(Header));
-  scratch_.resize(static_cast<std::size_t>(payload_max_) + sizeof(Header));
+  const Count batch_max =
+      std::max(packet_max, kMessageBytesMin) / Count{kMessageAlignment} * Count{kMessageAlignment};
+  payload_max_ = batch_max - static_cast<Count>(sizeof(Header));
+  batch_.resize(static_cast<std::size_t>(batch_max));
   packed_.resize(static_cast<std::size_t>(payload_max_));
   for (Slot& slot : receives_) {
-    slot.buffer = std::make_unique<std::byte[]>(scratch_.size());
+    slot.buffer = std::make_unique<std::byte[]>(batch_.size());
     post(slot);
   }
   process_.messengers->add(this);
@@ -56,23 +65,42 @@ Messenger::~Messenger() {
 
 void Messenger::post(Slot& slot) {
   slot.receive =
-      Ref<Request>(start_receive(slot.buffer.get(), static_cast<Count>(scratch_.size()), byte_type(process_),
+      Ref<Request>(start_receive(slot.buffer.get(), static_cast<Count>(batch_.size()), byte_type(process_),
                                  kAnySource, kHeaderTag, *win_.comm, Plane::kPointToPoint));
 }
 
 // ----- what both sides share -------------------------------------------------------------------------------
 
-void Messenger::send(int to, const Header& header, const std::byte* payload) {
-  const std::size_t bytes = sizeof header + (payload != nullptr ? header.bytes : 0);
-  std::memcpy(scratch_.data(), &header, sizeof header);
-  if (payload != nullptr) std::memcpy(scratch_.data() + sizeof header, payload, header.bytes);
+/// Adds a message to the batch.
+void Messenger::send(int to, Header header, const std::byte* payload) {
+  const std::size_t payload_bytes = payload != nullptr ? header.bytes : 0;
+  const std::size_t bytes = sizeof header + padded(payload_bytes);
+  if (to != batch_to_ || bytes > batch_.size() - batch_bytes_) leave();
+  header.flags =
+      static_cast<std::uint8_t>((header.flags & ~kHasPayload) | (payload != nullptr ? kHasPayload : 0));
+  batch_to_ = to;
+  last_at_ = batch_bytes_;
+  std::byte* const place = batch_.data() + batch_bytes_;
+  std::memcpy(place, &header, sizeof header);
+  if (payload != nullptr) {
+    std::memcpy(place + sizeof header, payload, payload_bytes);
+    std::memset(place + sizeof header + payload_bytes, 0, padded(payload_bytes) - payload_bytes);
+  }
+  batch_bytes_ += bytes;
+}
+
+/// Sends the batch.
+void Messenger::leave() {
+  const std::size_t bytes = std::exchange(batch_bytes_, 0);
+  if (bytes == 0) return;
   Datatype& byte = byte_type(process_);
   const auto count = static_cast<Count>(bytes);
-  if (send_at_once(scratch_.data(), count, byte, to, kHeaderTag, *win_.comm, Plane::kPointToPoint)) return;
+  if (send_at_once(batch_.data(), count, byte, batch_to_, kHeaderTag, *win_.comm, Plane::kPointToPoint))
+    return;
   Outgoing waiting{std::make_unique<std::byte[]>(bytes), bytes, {}};
-  std::memcpy(waiting.buffer.get(), scratch_.data(), bytes);
+  std::memcpy(waiting.buffer.get(), batch_.data(), bytes);
   waiting.send = Ref<Request>(
-      start_send(waiting.buffer.get(), count, byte, to, kHeaderTag, *win_.comm, Plane::kPointToPoint));
+      start_send(waiting.buffer.get(), count, byte, batch_to_, kHeaderTag, *win_.comm, Plane::kPointToPoint));
   outgoing_bytes_ += bytes;
   outgoing_.push_back(std::move(waiting));
 }
@@ -86,23 +114,15 @@ bool Messenger::sweep_outgoing() {
 
 void Messenger::start_data(DataMessage data) {
   Peer& other = peer(data.peer);
-  if (data.at_origin) {
-    ++other.open;
-  } else if (data.is_put) {
-    ++other.incoming;
-  }
+  ++(data.at_origin ? other.open : other.moving);
   if (data.request) data.request->begin_part();
   data_.push_back(std::move(data));
 }
 
 void Messenger::end_data(DataMessage& data) {
   Peer& other = peer(data.peer);
-  if (data.at_origin) {
-    --other.open;
-  } else if (data.is_put) {
-    --other.incoming;
-    answer_flushes(data.peer);
-  }
+  --(data.at_origin ? other.open : other.moving);
+  if (!data.at_origin) answer_flushes(data.peer);
   if (data.request) data.request->end_part();
 }
 
@@ -124,15 +144,18 @@ bool Messenger::sweep_data() {
 
 bool Messenger::poll() {
   bool moved = false;
-  for (int i = 0; i < kMessagesPerPoll; ++i) {
+  polling_ = true;
+  for (int i = 0; i < kBatchesPerPoll; ++i) {
     Slot& slot = receives_[next_receive_];
     if (!slot.receive->done) break;
-    handle(slot.receive->status.source, slot.buffer.get(), slot.receive->status.bytes);
+    handle_batch(slot.receive->status.source, slot.buffer.get(), slot.receive->status.bytes);
     post(slot);
     next_receive_ = (next_receive_ + 1) % kSlots;
     moved = true;
   }
   if (!data_.empty()) moved |= sweep_data();
+  polling_ = false;
+  leave();
   if (!outgoing_.empty()) moved |= sweep_outgoing();
   return moved;
 }
@@ -203,6 +226,11 @@ void Messenger::send_type(int target, std::uint64_t number, const Datatype& type
   }
 }
 
+/// Behind an access of so many bytes.
+void Messenger::leave_after(Count bytes) {
+  if (bytes > kDelayedBytesMax || batch_bytes_ >= kBatchBytes) leave();
+}
+
 void Messenger::put(const OriginBuffer& origin, const TargetBuffer& remote, RmaRequest* request) {
   wait_for_room();
   Peer& target = peer(remote.rank);
@@ -211,14 +239,16 @@ void Messenger::put(const OriginBuffer& origin, const TargetBuffer& remote, RmaR
   if (remote.bytes() <= payload_max_) {
     PackCursor(*origin.type, origin.count).pack(origin.address, packed_.data(), packed_.size());
     header.bytes = static_cast<std::uint32_t>(remote.bytes());
-    return send(remote.rank, header, packed_.data());
+    send(remote.rank, header, packed_.data());
+    return leave_after(remote.bytes());
   }
   header.verb = Verb::kPutData;
   header.tag = target.tag_next++;
   send(remote.rank, header);
+  leave();
   start_data({Ref<Request>(start_send(origin.address, origin.count, *origin.type, remote.rank,
                                       put_tag(header.tag), *win_.comm, Plane::kOther)),
-              Ref<Datatype>::share(origin.type), Ref<RmaRequest>::share(request), remote.rank, true, true});
+              Ref<Datatype>::share(origin.type), Ref<RmaRequest>::share(request), remote.rank, true});
 }
 
 void Messenger::get(const OriginBuffer& origin, const TargetBuffer& remote, RmaRequest* request) {
@@ -227,8 +257,9 @@ void Messenger::get(const OriginBuffer& origin, const TargetBuffer& remote, RmaR
   header.tag = peer(remote.rank).tag_next++;
   start_data({Ref<Request>(start_receive(origin.address, origin.count, *origin.type, remote.rank,
                                          get_tag(header.tag), *win_.comm, Plane::kOther)),
-              Ref<Datatype>::share(origin.type), Ref<RmaRequest>::share(request), remote.rank, true, false});
+              Ref<Datatype>::share(origin.type), Ref<RmaRequest>::share(request), remote.rank, true});
   send(remote.rank, header);
+  leave_after(remote.bytes());
 }
 
 void Messenger::accumulate(const Combination& how, const OriginBuffer* origin, const OriginBuffer* result,
@@ -254,6 +285,7 @@ void Messenger::accumulate(const Combination& how, const OriginBuffer* origin, c
     header.bytes = static_cast<std::uint32_t>(std::min(chunk_max, bytes - header.from));
     if (origin != nullptr) cursor.pack(origin->address, packed_.data(), header.bytes);
     send(remote.rank, header, origin != nullptr ? packed_.data() : nullptr);
+    leave_after(header.bytes);
   }
 }
 
@@ -274,6 +306,7 @@ void Messenger::compare_and_swap(const BasicInfo& type, const std::byte* origin,
   std::memcpy(packed_.data(), compare, type.size);
   std::memcpy(packed_.data() + type.size, origin, type.size);
   send(remote.rank, header, packed_.data());
+  leave_after(header.bytes);
 }
 
 void Messenger::fetched(int from, const Header& header, const std::byte* payload) {
@@ -297,24 +330,35 @@ void Messenger::fetched(int from, const Header& header, const std::byte* payload
   fetches_.erase(found);
 }
 
-void Messenger::send_flush(int target) {
+/// The message that has not left, if it goes to the target and may say so, flushes too.
+void Messenger::ask_flush(int target, std::uint8_t flags) {
   Peer& one = peer(target);
-  if (!one.dirty) return;
   one.dirty = false;
   Header header{};
+  if (batch_bytes_ != 0 && batch_to_ == target) {
+    std::byte* const last = batch_.data() + last_at_;
+    std::memcpy(&header, last, sizeof header);
+    const bool may_say = header.verb == Verb::kPut || header.verb == Verb::kAccumulate;
+    if (may_say && (header.flags & kFlushes) == 0) {
+      header.flags |= flags;
+      header.tag = ++one.flushes_sent;
+      std::memcpy(last, &header, sizeof header);
+      return;
+    }
+  }
+  header = {};
   header.verb = Verb::kFlush;
+  header.flags = flags;
   header.tag = ++one.flushes_sent;
   send(target, header);
 }
 
+void Messenger::send_flush(int target) {
+  if (peer(target).dirty) ask_flush(target, kFlushes);
+}
+
 void Messenger::send_flush_and_unlock(int target) {
-  Peer& one = peer(target);
-  one.dirty = false;
-  Header header{};
-  header.verb = Verb::kFlush;
-  header.op = 1;
-  header.tag = ++one.flushes_sent;
-  send(target, header);
+  ask_flush(target, kFlushes | kUnlocks);
 }
 
 void Messenger::send_control(int to, ControlVerb verb, const std::byte* payload, std::size_t bytes) {
@@ -323,14 +367,19 @@ void Messenger::send_control(int to, ControlVerb verb, const std::byte* payload,
   header.op = static_cast<std::uint16_t>(verb);
   header.bytes = static_cast<std::uint32_t>(std::min(bytes, static_cast<std::size_t>(payload_max_)));
   send(to, header, bytes != 0 ? payload : nullptr);
+  if (!polling_) leave();
 }
 
-void Messenger::flush(int target) {
+bool Messenger::flush(int target) {
   send_flush(target);
+  leave();
   const Peer& one = peer(target);
+  const auto is_done = [&one] { return one.open == 0 && one.flushes_done == one.flushes_sent; };
+  if (is_done()) return false;
   flushed_ = target;
-  process_.progress->wait_until([&] { return one.open == 0 && one.flushes_done == one.flushes_sent; });
+  process_.progress->wait_until(is_done);
   flushed_ = -1;
+  return true;
 }
 
 void Messenger::flush(const std::vector<int>& targets) {
@@ -342,12 +391,15 @@ void Messenger::add_missing(std::vector<int>* endpoints) const {
   if (flushed_ >= 0) endpoints->push_back(win_.comm->endpoint(flushed_));
 }
 
-void Messenger::flush_all() {
+bool Messenger::flush_all() {
   for (int target = 0; target < win_.size(); ++target) send_flush(target);
-  for (int target = 0; target < win_.size(); ++target) flush(target);
+  bool waited = false;
+  for (int target = 0; target < win_.size(); ++target) waited |= flush(target);
+  return waited;
 }
 
 void Messenger::flush_local(int target) {
+  leave();
   const Peer& one = peer(target);
   flushed_ = target;
   process_.progress->wait_until([&] { return one.open == 0; });

@@ -13,6 +13,10 @@
 // The control of a window over several nodes (control/served_control.hpp) sends its active messages this way
 // too, so they stay in order with the accesses.
 //
+// Active messages to one rank travel together (the batch): small ones stay until there are enough of them,
+// until one goes to another rank, until this rank makes progress, or until something has to leave at once. So
+// a put and the flush behind it are one packet, and many small accesses are few.
+//
 // Datatypes of the target travel as datatype/wire_type.hpp describes them, once to each target: a Header then
 // names them by a number. Dense data needs none.
 //
@@ -59,19 +63,26 @@ enum class Verb : std::uint8_t {
   kFetch,           // the same, and the old bytes are wanted back; without payload for MPI_NO_OP
   kCompareAndSwap,  // the payload is what to compare with and what to put
   kFetched,         // answer to the two above: the old bytes; none when the target refused
-  kFlush,        // `tag` is to be answered when all is done; with `op` 1 the origin's lock is given back then
-  kFlushed,      // the answer
+  kFlush,           // `tag` is to be answered when all is done
+  kFlushed,         // the answer
   kType,         // the payload is bytes from `from` on of the description of `type`, which has `count` bytes
   kForgetTypes,  // the origin will use none of its types again
   kRefused,      // no memory is attached at `offset`
   kControl,      // `op` is a ControlVerb: for the ServedControl
 };
 
+/// Header::flags.
+enum : std::uint8_t {
+  kHasPayload = 1,  // `bytes` of it follow, padded to kMessageAlignment
+  kFlushes = 2,     // of kPut, kAccumulate and kFlush: `tag` is to be answered when all so far is done
+  kUnlocks = 4,     // with kFlushes: and the origin's lock is given back then
+};
+
 /// How every active message begins.
 struct Header {
   Verb verb;
-  std::uint8_t reserved;
-  std::uint16_t op;     // of accumulates: number of the operation; see kFlush and kControl
+  std::uint8_t flags;
+  std::uint16_t op;     // of accumulates: number of the operation; see kControl
   std::uint32_t basic;  // of accumulates: number of the basic type
   std::uint64_t type;   // 0: dense bytes
   std::int64_t offset;  // as in TargetBuffer
@@ -81,6 +92,7 @@ struct Header {
   std::uint32_t tag;    // names data, a fetch or a flush
 };
 static_assert(sizeof(Header) == 48);
+inline constexpr std::size_t kMessageAlignment = 8;
 
 class Messenger final : public ControlSender {
  public:
@@ -98,10 +110,11 @@ class Messenger final : public ControlSender {
   void compare_and_swap(const BasicInfo& type, const std::byte* origin, const std::byte* compare,
                         std::byte* result, const TargetBuffer& remote);
 
-  /// Waits until all operations on `target` are done there and here, or (local) here.
-  void flush(int target) override;
+  /// Waits until all operations on `target` are done there and here, or (local) here. Those that return
+  /// something say whether they have waited, and so made progress.
+  bool flush(int target) override;
   void flush(const std::vector<int>& targets);
-  void flush_all();
+  bool flush_all();
   void flush_local(int target);
   void flush_local_all();
 
@@ -120,20 +133,19 @@ class Messenger final : public ControlSender {
     std::unique_ptr<std::byte[]> buffer;
     Ref<Request> receive;
   };
-  /// An active message that waits for room in the link.
+  /// A batch that waits for room in the link.
   struct Outgoing {
     std::unique_ptr<std::byte[]> buffer;
     std::size_t bytes;
     Ref<Request> send;
   };
-  /// Data under way. At the origin it counts in peer.open; at the target a put counts in peer.incoming.
+  /// Data under way. At the origin it counts in peer.open, at the target in peer.moving.
   struct DataMessage {
     Ref<Request> message;
     Ref<Datatype> type;
     Ref<RmaRequest> request;
     int peer;
     bool at_origin;
-    bool is_put;
   };
   /// What kFetched answers belong to.
   struct Fetch {
@@ -164,7 +176,7 @@ class Messenger final : public ControlSender {
     std::uint32_t flushes_done = 0;
     std::uint32_t tag_next = 0;
     // this rank as its target
-    std::uint32_t incoming = 0;
+    std::uint32_t moving = 0;  // data of puts and gets
     std::vector<FlushAsked> flushes_waiting;
     std::map<std::uint64_t, Ref<Datatype>> types;
     std::vector<std::byte> description;  // of the type that is arriving
@@ -173,7 +185,8 @@ class Messenger final : public ControlSender {
 
   // messenger.cpp: both ends
   void post(Slot& slot);
-  void send(int to, const Header& header, const std::byte* payload = nullptr);
+  void send(int to, Header header, const std::byte* payload = nullptr);
+  void leave();
   bool sweep_outgoing();
   bool sweep_data();
   void end_data(DataMessage& data);
@@ -186,10 +199,14 @@ class Messenger final : public ControlSender {
   void forget_types();
   void send_type(int target, std::uint64_t number, const Datatype& type);
   void send_flush(int target);
+  void ask_flush(int target, std::uint8_t flags);
+  void leave_after(Count bytes);
   void fetched(int from, const Header& header, const std::byte* payload);
 
   // target.cpp
-  void handle(int from, const std::byte* message, Count bytes);
+  void handle_batch(int from, const std::byte* batch, Count bytes);
+  void handle(int from, const Header& header, const std::byte* payload, std::size_t payload_bytes);
+  void asked_to_flush(int from, const Header& header);
   void carry_out(int from, const Header& header, const std::byte* payload, std::size_t payload_bytes);
   void put_here(int from, const Header& header, const Operand& target, const std::byte* payload);
   void combine_here(int from, const Header& header, const Operand& target, const std::byte* payload,
@@ -216,9 +233,13 @@ class Messenger final : public ControlSender {
   std::uint32_t fetch_next_ = 0;
   std::map<TypeKey, KnownType> types_;
   std::uint64_t type_next_ = 1;
-  int flushed_ = -1;                // the target that a call waits for
-  std::vector<std::byte> scratch_;  // where a message or its payload is put together
-  std::vector<std::byte> packed_;
+  int flushed_ = -1;               // the target that a call waits for
+  std::vector<std::byte> packed_;  // where a payload is put together
+  std::vector<std::byte> batch_;   // messages that have not left
+  std::size_t batch_bytes_ = 0;    // of them; 0: none
+  std::size_t last_at_ = 0;        // where the last one begins
+  int batch_to_ = 0;
+  bool polling_ = false;
 };
 
 /// Whether `count` elements of `type` at `address` lie in memory that is attached to `win` here.

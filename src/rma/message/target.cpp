@@ -77,21 +77,29 @@ void Messenger::damaged(int from, const char* what) {
                                 "a message for " + win_.description() + ": " + what);
 }
 
-void Messenger::handle(int from, const std::byte* message, Count bytes) {
-  Header header;
-  if (bytes < static_cast<Count>(sizeof header)) damaged(from, "shorter than its header");
-  std::memcpy(&header, message, sizeof header);
-  const std::size_t payload_bytes = static_cast<std::size_t>(bytes) - sizeof header;
-  const std::byte* payload = payload_bytes != 0 ? message + sizeof header : nullptr;
-  if (payload != nullptr && payload_bytes != header.bytes) damaged(from, "of a wrong size");
+void Messenger::handle_batch(int from, const std::byte* batch, Count bytes) {
+  auto left = static_cast<std::size_t>(bytes);
+  do {
+    Header header;
+    if (left < sizeof header) damaged(from, "shorter than its header");
+    std::memcpy(&header, batch, sizeof header);
+    batch += sizeof header;
+    left -= sizeof header;
+    const std::size_t payload_bytes = (header.flags & kHasPayload) != 0 ? header.bytes : 0;
+    const std::size_t padding = -payload_bytes % kMessageAlignment;
+    if (payload_bytes > left || padding > left - payload_bytes) damaged(from, "of a wrong size");
+    handle(from, header, payload_bytes != 0 ? batch : nullptr, payload_bytes);
+    batch += payload_bytes + padding;
+    left -= payload_bytes + padding;
+  } while (left != 0);
+}
+
+void Messenger::handle(int from, const Header& header, const std::byte* payload, std::size_t payload_bytes) {
   switch (header.verb) {
     case Verb::kFetched:
       return fetched(from, header, payload);
     case Verb::kFlush:
-      if (header.op != 0 && win_.control->served() == nullptr)
-        damaged(from, "an unlock of a lock that it shares");
-      peer(from).flushes_waiting.push_back({header.tag, header.op != 0});
-      return answer_flushes(from);
+      return asked_to_flush(from, header);
     case Verb::kFlushed:
       if (header.tag - peer(from).flushes_done > peer(from).flushes_sent - peer(from).flushes_done)
         damaged(from, "an answer to nothing that was asked");
@@ -114,8 +122,17 @@ void Messenger::handle(int from, const std::byte* message, Count bytes) {
       return win_.control->served()->handle(from, static_cast<ControlVerb>(header.op), payload,
                                             payload_bytes);
     default:
-      return carry_out(from, header, payload, payload_bytes);
+      carry_out(from, header, payload, payload_bytes);
+      if ((header.flags & kFlushes) != 0) asked_to_flush(from, header);
+      return;
   }
+}
+
+void Messenger::asked_to_flush(int from, const Header& header) {
+  const bool unlocks = (header.flags & kUnlocks) != 0;
+  if (unlocks && win_.control->served() == nullptr) damaged(from, "an unlock of a lock that it shares");
+  peer(from).flushes_waiting.push_back({header.tag, unlocks});
+  answer_flushes(from);
 }
 
 void Messenger::receive_type(int from, const Header& header, const std::byte* payload,
@@ -179,8 +196,7 @@ void Messenger::carry_out(int from, const Header& header, const std::byte* paylo
            type,
            {},
            from,
-           false,
-           true});
+           false});
     case Verb::kGet:
       return start_data(
           {Ref<Request>(start_send(target.base, target.count, *type, from,
@@ -188,7 +204,6 @@ void Messenger::carry_out(int from, const Header& header, const std::byte* paylo
            type,
            {},
            from,
-           false,
            false});
     case Verb::kAccumulate:
     case Verb::kFetch:
@@ -241,8 +256,10 @@ void Messenger::swap_here(int from, const Header& header, const Operand& target,
 /// Reports to the origin that no memory is attached there, and ends what the origin waits for.
 void Messenger::refuse(int from, const Header& header) {
   Header answer = header;
+  answer.flags = 0;
   answer.verb = Verb::kRefused;
   send(from, answer);
+  leave();  // before the data of a get, which would end a flush that is to tell of it
   const std::uint32_t tag = header.tag % kTags;
   Datatype& byte = byte_type(process_);
   if (header.verb == Verb::kPutData) {
@@ -252,15 +269,13 @@ void Messenger::refuse(int from, const Header& header) {
                 {},
                 {},
                 from,
-                false,
-                true});
+                false});
   } else if (header.verb == Verb::kGet) {
     start_data({Ref<Request>(start_send(nullptr, 0, byte, from, static_cast<int>(tag + kTags), *win_.comm,
                                         Plane::kOther)),
                 {},
                 {},
                 from,
-                false,
                 false});
   } else if (header.verb == Verb::kFetch || header.verb == Verb::kCompareAndSwap) {
     answer.verb = Verb::kFetched;
@@ -271,7 +286,7 @@ void Messenger::refuse(int from, const Header& header) {
 
 void Messenger::answer_flushes(int from) {
   Peer& origin = peer(from);
-  if (origin.incoming != 0) return;
+  if (origin.moving != 0) return;
   Header answer{};
   answer.verb = Verb::kFlushed;
   for (const FlushAsked& flush : origin.flushes_waiting) {
