@@ -60,6 +60,18 @@ OfiLink::Wiring wiring_of(Directory& directory, Launcher& launcher, const Config
   return wiring;
 }
 
+ofi::Wish wish_of(const Config& config, const std::string& address, bool one_machine) {
+  return {.provider = config.net_provider,
+          .interface = config.net_interface,
+          .address = address,
+          .one_machine = one_machine,
+          .copying = {.bytes_min = static_cast<std::uint64_t>(config.net_copy_bytes_min),
+                      .bytes_max = static_cast<std::uint64_t>(config.net_copy_bytes_max),
+                      .naming = static_cast<ofi::Naming>(config.net_register),
+                      .tell = static_cast<ofi::Tell>(config.net_tell),
+                      .atomics = config.net_atomics != 0}};
+}
+
 void explain(const OfiLink& link, int rank, const Config& config) {
   if (config.explain == kExplainAll || (config.explain != kExplainNothing && rank == 0))
     std::fprintf(stderr, "tasuki: rank %d: %s\n", rank, link.description().c_str());
@@ -74,8 +86,7 @@ std::unique_ptr<Link> make_network_link(std::unique_ptr<Link> behind, Doorbells&
   const int rank = behind->self();
   std::string error;
   std::unique_ptr<OfiLink> link;
-  auto fabric = OfiLink::open(config.net_library,
-                              {config.net_provider, config.net_interface, address, one_machine}, &error);
+  auto fabric = OfiLink::open(config.net_library, wish_of(config, address, one_machine), &error);
   if (fabric != nullptr) {
     link = OfiLink::make(&behind, doorbells, std::move(nodes), std::move(fabric),
                          wiring_of(directory, launcher, config), clock, &error);
@@ -102,8 +113,7 @@ bool get_network_secret(const Directory& directory, std::string* text) {
 bool add_network_link(std::unique_ptr<Link>* link, Doorbells& doorbells, bool one_machine,
                       const std::string& address, Directory& directory, Launcher& launcher,
                       const Config& config, const Clock& clock, std::string* error) {
-  auto fabric = OfiLink::open(config.net_library,
-                              {config.net_provider, config.net_interface, address, one_machine}, error);
+  auto fabric = OfiLink::open(config.net_library, wish_of(config, address, one_machine), error);
   if (fabric == nullptr) return false;
   OfiLink::Wiring wiring = wiring_of(directory, launcher, config);
   wiring.card = [](int, std::string*) { return false; };  // the link behind reaches all ranks of the job

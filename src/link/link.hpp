@@ -46,11 +46,12 @@ struct HeadWords {
 /// Data of a packet that is sent by put(): 40 bytes in its first cache line, 60 in each of 34 more.
 inline constexpr std::uint32_t kPutBytesMax = 2080;
 
-/// Memory of a process that its peers may put into and get from. It travels as it is; only links know what
-/// it says. `bytes` of it, from offset 0 on, are meant.
+/// Memory of a process that peers may put into and get from. It travels as it is; only links know what it
+/// says. `bytes` of it, from offset 0 on, are meant.
 struct MemoryKey {
-  std::uint64_t word = 0;
-  std::uint64_t bytes = 0;
+  std::uint64_t word = 0;    // 0: no memory is meant
+  std::uint64_t bytes = 0;   //
+  std::uint64_t access = 0;  // with `word`: which memory
 };
 
 /// A packet that arrived. `head` is 8-byte aligned, `bulk` 64-byte aligned.
@@ -130,6 +131,10 @@ class PacketSink {
   /// and again.
   virtual void peer_finishing(int /*endpoint*/) {}
 
+  /// What a peer has put by Link::put_and_tell() with that word is there. The peer's own packets may come
+  /// before it, or after.
+  virtual void written(std::uint32_t /*word*/) {}
+
  protected:
   ~PacketSink() = default;
 };
@@ -167,7 +172,8 @@ class Link {
   /// when this rank does not poll for a long time.
   virtual bool has_left(int /*peer*/) const { return true; }
 
-  /// Delivers what has arrived (a bounded number of packets). Returns how many packets were delivered.
+  /// Delivers what has arrived (a bounded number of packets). Returns how many packets were delivered, and
+  /// copies by key ended or told.
   virtual int poll(PacketSink& sink) = 0;
 
   /// Waiting: arm() gives a ticket; then poll() once more; then sleep(ticket) until a peer commits a packet,
@@ -195,14 +201,24 @@ class Link {
   /// Whether put_memory() and get_memory() work with `peer`.
   virtual bool can_put(int /*peer*/) const { return false; }
 
-  /// Lets peers put into and get from `bytes` > 0 bytes at `base`, for as long as the key is not given back.
-  /// Returns false where no peer can reach that memory.
-  virtual bool register_memory(void* /*base*/, std::size_t /*bytes*/, MemoryKey* /*key*/) { return false; }
-  virtual void unregister_memory(const MemoryKey& /*key*/) {}
+  /// From how many bytes on messages had better go by them than by packets.
+  virtual std::uint64_t copy_bytes_min(int /*peer*/) const { return 0; }
+
+  /// Whether register_memory() costs so little that a message of `bytes` bytes is worth one.
+  virtual bool may_register(int /*peer*/, std::uint64_t /*bytes*/) const { return true; }
+
+  /// Lets `peer` put into and get from `bytes` > 0 bytes at `base`, for as long as the key is not given back;
+  /// all peers of other nodes, or all of the own one, can use the same key. Returns false where that memory
+  /// cannot be reached.
+  virtual bool register_memory(int /*peer*/, void* /*base*/, std::size_t /*bytes*/, MemoryKey* /*key*/) {
+    return false;
+  }
+  virtual void unregister_memory(int /*peer*/, const MemoryKey& /*key*/) {}
 
   /// Begins to copy `bytes` bytes between the own memory at `from` or `to` and what `key` of `peer` names,
   /// from `offset` on. Adds one to `*completed`, in this call or in a later poll(), when the own buffer may
-  /// be used again and what was put is visible to the peer once it takes a packet that is sent afterwards.
+  /// be used again and what was put is visible to the peer and to all who reach its memory. The peer's
+  /// program takes no part; where a network needs it, the peer has to poll. Copies may pass each other.
   /// Returns false, and nothing has happened, when the key does not name that memory or it cannot be reached.
   /// REQUIRES: can_put(peer).
   virtual bool put_memory(int /*peer*/, const MemoryKey& /*key*/, std::uint64_t /*offset*/,
@@ -211,6 +227,14 @@ class Link {
   }
   virtual bool get_memory(int /*peer*/, const MemoryKey& /*key*/, std::uint64_t /*offset*/, void* /*to*/,
                           std::size_t /*bytes*/, std::uint64_t* /*completed*/) {
+    return false;
+  }
+
+  /// put_memory() to a rank of another node, which is told by PacketSink::written() when all is there.
+  /// `*completed` says that the own buffer may be used again, and no more. REQUIRES: bytes > 0.
+  virtual bool put_and_tell(int /*peer*/, const MemoryKey& /*key*/, std::uint64_t /*offset*/,
+                            const void* /*from*/, std::size_t /*bytes*/, std::uint32_t /*word*/,
+                            std::uint64_t* /*completed*/) {
     return false;
   }
 

@@ -32,10 +32,14 @@ class OuterLink : public Link {
 
   void use_heap(SymmetricHeap& heap) override { behind_->use_heap(heap); }
   bool can_put(int peer) const override { return !is_far(peer) && behind_->can_put(peer); }
-  bool register_memory(void* base, std::size_t bytes, MemoryKey* key) override {
-    return behind_->register_memory(base, bytes, key);
+  std::uint64_t copy_bytes_min(int peer) const override { return behind_->copy_bytes_min(peer); }
+  bool may_register(int peer, std::uint64_t bytes) const override {
+    return behind_->may_register(peer, bytes);
   }
-  void unregister_memory(const MemoryKey& key) override { behind_->unregister_memory(key); }
+  bool register_memory(int peer, void* base, std::size_t bytes, MemoryKey* key) override {
+    return can_put(peer) && behind_->register_memory(peer, base, bytes, key);
+  }
+  void unregister_memory(int peer, const MemoryKey& key) override { behind_->unregister_memory(peer, key); }
   bool put_memory(int peer, const MemoryKey& key, std::uint64_t offset, const void* from, std::size_t bytes,
                   std::uint64_t* completed) override {
     return can_put(peer) && behind_->put_memory(peer, key, offset, from, bytes, completed);

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace tasuki {
@@ -61,6 +62,12 @@ class SymmetricHeap {
   MemoryPlace locate(int owner, SymmetricAddress address, std::size_t bytes) {
     if (!reaches(owner, address, bytes)) return {};
     return {MemoryKind::kSymmetricHeap, owner, address};
+  }
+
+  /// Where the own symmetric heap begins, and its bytes. 0: there is none, or all memory is in it.
+  std::pair<SymmetricAddress, std::uint64_t> own_range() const {
+    return own_.bytes != UINT64_MAX ? std::pair(own_.begin, own_.bytes)
+                                    : std::pair<SymmetricAddress, std::uint64_t>();
   }
 
   /// `bytes` > 0 of memory, global where that can be had. `alignment` is a power of two and a multiple of a

@@ -55,6 +55,11 @@ struct Config {
   std::int64_t network = 0;  // a Network
   std::int64_t net_connect_seconds = 10;
   std::int64_t net_probe = 1;
+  std::int64_t net_copy_bytes_min = 0;
+  std::int64_t net_copy_bytes_max = 0;
+  std::int64_t net_register = 0;  // an ofi::Naming (link/ofi/choice/copying.hpp)
+  std::int64_t net_tell = 0;      // an ofi::Tell
+  std::int64_t net_atomics = 0;
   std::int64_t net_wait = 0;  // a WaitBy (link/ofi/sleeper.hpp)
 
   // The algorithm of each collective operation: 0 for the cheapest, else 1 + its place among those of the

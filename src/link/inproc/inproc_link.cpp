@@ -105,8 +105,8 @@ void InprocLink::ring() {
   network_.wake(rank_);
 }
 
-bool InprocLink::register_memory(void* base, std::size_t bytes, MemoryKey* key) {
-  *key = {reinterpret_cast<std::uint64_t>(base), bytes};
+bool InprocLink::register_memory(int, void* base, std::size_t bytes, MemoryKey* key) {
+  *key = {reinterpret_cast<std::uint64_t>(base), bytes, 0};
   return true;
 }
 

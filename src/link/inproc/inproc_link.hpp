@@ -71,7 +71,7 @@ class InprocLink final : public Link {
 
   // All memory is common: a key is an address.
   bool can_put(int) const override { return true; }
-  bool register_memory(void* base, std::size_t bytes, MemoryKey* key) override;
+  bool register_memory(int peer, void* base, std::size_t bytes, MemoryKey* key) override;
   bool put_memory(int peer, const MemoryKey& key, std::uint64_t offset, const void* from, std::size_t bytes,
                   std::uint64_t* completed) override;
   bool get_memory(int peer, const MemoryKey& key, std::uint64_t offset, void* to, std::size_t bytes,

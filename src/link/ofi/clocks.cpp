@@ -128,15 +128,15 @@ void OfiLink::leave() {
   std::vector<int> told;
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     Peer& to = peers_[i];
-    if (!to.talked && to.backlog.empty()) continue;
+    if (!to.talked && !to.is_unfinished()) continue;
     to.talked = to.heard_bye = false;
-    if (to.said_bye && to.unfinished_bytes == 0) continue;
+    if (to.said_bye && !to.is_unfinished()) continue;
     const auto peer = static_cast<int>(i);
     say(peer, ofi::FrameKind::kBye);
     told.push_back(peer);
   }
   const auto all = [&](auto&& good) { return std::all_of(told.begin(), told.end(), good); };
-  poll_until([&] { return all([&](int peer) { return at(peer).unfinished_bytes == 0 || at(peer).gone; }); },
+  poll_until([&] { return all([&](int peer) { return !at(peer).is_unfinished() || at(peer).gone; }); },
              INT64_MAX);
   poll_until(
       [&] { return all([&](int peer) { return at(peer).heard_bye || at(peer).said_bye || at(peer).gone; }); },
@@ -144,9 +144,8 @@ void OfiLink::leave() {
   // What was said in answer leaves too.
   poll_until(
       [&] {
-        return std::all_of(unfinished_.begin(), unfinished_.end(), [&](int peer) {
-          return at(peer).unfinished_bytes == 0 || !may_send_to(at(peer));
-        });
+        return std::all_of(unfinished_.begin(), unfinished_.end(),
+                           [&](int peer) { return !at(peer).is_unfinished() || !may_send_to(at(peer)); });
       },
       kByeNs);
   for (const int peer : told) forget(peer);
@@ -164,6 +163,8 @@ void OfiLink::forget(int peer) {
     fabric_->give_back(buffer);
   }
   to.backlog.clear();
+  for (ofi::Copy* const copy : to.copies) give_back(copy);
+  to.copies.clear();
   if (to.bundle == nullptr) return;
   std::erase(bundled_, peer);
   to.unfinished_bytes -= to.bundle->capacity;

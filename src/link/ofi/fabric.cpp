@@ -6,6 +6,7 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -15,7 +16,9 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
+#include "base/system/random_number.hpp"
 #include "link/ofi/frame.hpp"
 
 namespace tasuki::ofi {
@@ -27,7 +30,7 @@ static_assert(kSmallBytes % 64 == 0 && kSmallBytes >= kHeadAt + sizeof(HeadWords
 constexpr std::size_t kSlabBytes = 256 << 10;
 constexpr std::size_t kNameBytesMax = 128;
 constexpr int kCompletionsPerRead = 32;
-
+constexpr int kKeyTries = 8;  // where keys are short, two may be alike
 IpAddress address_of(const fi_info& info) {
   IpAddress address;
   if (info.src_addr == nullptr) return address;
@@ -99,6 +102,7 @@ Fabric::~Fabric() {
   close_object(endpoint_);
   close_object(queue_);
   close_object(peers_);
+  for (const auto& [key, region] : regions_) close_object(region.registration);
   for (const Slab& slab : slabs_) {
     close_object(slab.registration);
     munmap(slab.memory, slab.bytes);
@@ -114,8 +118,18 @@ std::string Fabric::failure(const char* call, long result) const {
 }
 
 bool Fabric::find_network(const Wish& wish, std::string* error) {
+  std::vector<std::uint64_t> capabilities = {FI_MSG | FI_RMA, FI_MSG};
+  if (wish.copying.atomics) capabilities.insert(capabilities.begin(), FI_MSG | FI_RMA | FI_ATOMIC);
+  for (const std::uint64_t wanted : capabilities) {
+    error->clear();
+    if (find_network(wish, wanted, error)) return plan_copying(wish, error);
+  }
+  return false;
+}
+
+bool Fabric::find_network(const Wish& wish, std::uint64_t capabilities, std::string* error) {
   fi_info* const hints = library_.dupinfo(nullptr);
-  hints->caps = FI_MSG;
+  hints->caps = capabilities;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
   hints->ep_attr->type = FI_EP_RDM;
   hints->tx_attr->msg_order = FI_ORDER_SAS;
@@ -124,7 +138,8 @@ bool Fabric::find_network(const Wish& wish, std::string* error) {
   hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
   hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
   hints->domain_attr->av_type = FI_AV_TABLE;
-  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  hints->domain_attr->mr_mode =
+      FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
   fi_info* list = nullptr;
   const int result = library_.getinfo(kInterfaceVersion, nullptr, nullptr, 0, hints, &list);
   library_.freeinfo(hints);
@@ -170,7 +185,7 @@ bool Fabric::open_objects(std::string* error) {
   if (result == 0) {
     call = "fi_cq_open";
     fi_cq_attr attributes{};
-    attributes.format = FI_CQ_FORMAT_MSG;
+    attributes.format = FI_CQ_FORMAT_DATA;
     attributes.wait_obj = FI_WAIT_FD;
     result = fi_cq_open(domain_, &attributes, &queue_, nullptr);
     if (result == 0) {
@@ -194,9 +209,12 @@ bool Fabric::watch_queue() {
   return descriptor_ >= 0 && epoll_ctl(descriptor_, EPOLL_CTL_ADD, queue_descriptor_, &event) == 0;
 }
 
-bool Fabric::expect_events() {
+Fabric::Events Fabric::expect_events() {
   epoll_event event;
-  return descriptor_ < 0 || epoll_wait(descriptor_, &event, 1, 0) >= 0 || (errno != EBADF && errno != EINVAL);
+  if (descriptor_ < 0) return Events::kNone;
+  const int count = epoll_wait(descriptor_, &event, 1, 0);
+  if (count < 0 && (errno == EBADF || errno == EINVAL)) return Events::kClosed;
+  return count == 0 ? Events::kNone : Events::kSome;
 }
 
 bool Fabric::open_endpoint(std::string* error) {
@@ -233,10 +251,9 @@ bool Fabric::grow(Pool& pool) {
   slab.memory = mmap(nullptr, slab.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (slab.memory == MAP_FAILED) return false;
   void* registration = nullptr;
-  if ((info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0) {
-    const auto key = static_cast<std::uint64_t>(slabs_.size()) + 1;
-    if (fi_mr_reg(domain_, slab.memory, slab.bytes, FI_SEND | FI_RECV, 0, key, 0, &slab.registration,
-                  nullptr) != 0) {
+  if (wants_registered()) {
+    slab.registration = make_registration(slab.memory, slab.bytes, FI_SEND | FI_RECV);
+    if (slab.registration == nullptr) {
       munmap(slab.memory, slab.bytes);
       return false;
     }
@@ -294,24 +311,114 @@ long Fabric::inject(fi_addr_t peer, const void* data, std::size_t bytes) {
   return fi_inject(endpoint_, data, bytes, peer);
 }
 
+// ----- memory named by keys --------------------------------------------------------------------------------
+
+bool Fabric::plan_copying(const Wish& wish, std::string* error) {
+  const CopyFacts facts{.provider = offer_.provider,
+                        .copies = (info_->caps & FI_RMA) != 0,
+                        .write_then_send = (info_->tx_attr->msg_order & FI_ORDER_SAW) != 0,
+                        .pins = (info_->domain_attr->mr_mode & FI_MR_ALLOCATED) != 0,
+                        .data_bytes = info_->domain_attr->cq_data_size,
+                        .bytes_max = info_->ep_attr->max_msg_size};
+  return plan_copies(facts, wish.copying, &copying_, error);
+}
+
+bool Fabric::wants_registered() const {
+  return (info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
+}
+
+/// Null: that cannot be. Where keys are ours they are random: whoever names memory by one has been told it.
+fid_mr* Fabric::make_registration(void* base, std::size_t bytes, std::uint64_t access) {
+  const std::size_t key_bytes = std::min(info_->domain_attr->mr_key_size, sizeof(std::uint64_t));
+  const std::uint64_t mask = UINT64_MAX >> (64 - 8 * std::max<std::size_t>(key_bytes, 1));
+  fid_mr* made = nullptr;
+  int result = -FI_ENOKEY;
+  for (int tries = 0; result == -FI_ENOKEY && tries < kKeyTries; ++tries)
+    result = fi_mr_reg(domain_, base, bytes, access, 0, random_number() & mask, 0, &made, nullptr);
+  if (result != 0) return nullptr;
+  const bool is_bound = (info_->domain_attr->mr_mode & FI_MR_ENDPOINT) == 0 ||
+                        (fi_mr_bind(made, &endpoint_->fid, 0) == 0 && fi_mr_enable(made) == 0);
+  if (is_bound) return made;
+  close_object(made);
+  return nullptr;
+}
+
+const Region* Fabric::register_memory(void* base, std::size_t bytes) {
+  fid_mr* const made = make_registration(base, bytes, FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE);
+  if (made == nullptr) return nullptr;
+  const bool is_virtual = (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+  const std::uint64_t key = fi_mr_key(made);
+  const std::uint64_t address = is_virtual ? reinterpret_cast<std::uint64_t>(base) : 0;
+  return &(regions_[key] = {made, static_cast<std::byte*>(base), bytes, address, key});
+}
+
+void Fabric::unregister_memory(std::uint64_t key) {
+  const auto found = regions_.find(key);
+  if (found == regions_.end()) return;
+  close_object(found->second.registration);
+  regions_.erase(found);
+}
+
+/// Of the own memory of a copy, where the provider wants it registered, too.
+void* Fabric::description_of(Copy& copy) {
+  const auto holds = [&](const Region& region) {
+    const auto at = static_cast<std::size_t>(copy.here - region.base);
+    return at < region.bytes && copy.bytes <= region.bytes - at;
+  };
+  for (const auto& [key, region] : regions_) {
+    if (holds(region)) return fi_mr_desc(region.registration);
+  }
+  copy.own = register_memory(copy.here, copy.bytes);
+  return copy.own != nullptr ? fi_mr_desc(copy.own->registration) : nullptr;
+}
+
+long Fabric::begin(fi_addr_t peer, Copy* copy) {
+  void* description = nullptr;
+  if (wants_registered() && (description = description_of(*copy)) == nullptr) return -FI_ENOMEM;
+  copy->part = std::min(copy->bytes, copying_.bytes_max);
+  const iovec here{copy->here, copy->part};
+  const fi_rma_iov there{copy->there, copy->part, copy->key};
+  const fi_msg_rma message{&here, &description, 1, peer, &there, 1, &copy->context, copy->word};
+  if (!copy->puts) return fi_readmsg(endpoint_, &message, FI_COMPLETION);
+  const bool tells_now = copy->tells && copy->part == copy->bytes;
+  std::uint64_t flags = FI_COMPLETION;
+  if (!tells_now || copying_.tell == Tell::kDelivery) flags |= FI_DELIVERY_COMPLETE;
+  if (tells_now && copying_.tell == Tell::kData) flags |= FI_REMOTE_CQ_DATA;
+  return fi_writemsg(endpoint_, &message, flags);
+}
+
+void Fabric::end(Copy* copy) {
+  if (const Region* const own = std::exchange(copy->own, nullptr)) unregister_memory(own->key);
+}
+
+// ----- completions -----------------------------------------------------------------------------------------
+
 int Fabric::read(std::span<Completion> completions) {
-  fi_cq_msg_entry entries[kCompletionsPerRead];
+  fi_cq_data_entry entries[kCompletionsPerRead];
   const std::size_t wanted = std::min<std::size_t>(completions.size(), kCompletionsPerRead);
   const ssize_t count = fi_cq_read(queue_, entries, wanted);
   if (count == -FI_EAVAIL) {
     completions[0] = read_error();
-    return completions[0].buffer != nullptr ? 1 : 0;
+    return completions[0].work != nullptr ? 1 : 0;
   }
-  for (ssize_t i = 0; i < count; ++i)
-    completions[static_cast<std::size_t>(i)] = {static_cast<Buffer*>(entries[i].op_context), entries[i].len,
-                                                0};
-  return count > 0 ? static_cast<int>(count) : 0;
+  int written = 0;
+  for (ssize_t i = 0; i < count; ++i) {
+    const fi_cq_data_entry& entry = entries[i];
+    // Of a peer's write nobody here has asked for: its context means nothing.
+    const bool is_told = (entry.flags & FI_REMOTE_CQ_DATA) != 0 && (entry.flags & FI_RECV) == 0;
+    if (is_told) {
+      completions[static_cast<std::size_t>(written++)] = {.word = static_cast<std::uint32_t>(entry.data)};
+    } else if (entry.op_context != nullptr) {
+      completions[static_cast<std::size_t>(written++)] = {static_cast<Work*>(entry.op_context), entry.len};
+    }
+  }
+  return written;
 }
 
 Completion Fabric::read_error() {
   fi_cq_err_entry entry{};
-  if (fi_cq_readerr(queue_, &entry, 0) != 1) return {nullptr, 0, 0};
-  return {static_cast<Buffer*>(entry.op_context), 0, entry.err != 0 ? entry.err : FI_EIO};
+  if (fi_cq_readerr(queue_, &entry, 0) != 1) return {};
+  return {static_cast<Work*>(entry.op_context), 0, entry.err != 0 ? entry.err : FI_EIO};
 }
 
 bool Fabric::can_wait() {

@@ -14,19 +14,26 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "link/ofi/choice.hpp"
+#include "link/ofi/choice/choice.hpp"
+#include "link/ofi/choice/copying.hpp"
 #include "link/ofi/library.hpp"
 
 namespace tasuki::ofi {
 
-/// Memory that is sent from or received into. `context` is libfabric's while it is under way.
-struct Buffer {
+/// What libfabric is at. `context` is libfabric's while that is under way.
+struct Work {
   fi_context2 context{};
+  bool is_copy = false;
+};
+
+/// Memory that is sent from or received into.
+struct Buffer : Work {
   std::byte* memory = nullptr;  // aligned to 64
   std::uint32_t capacity = 0;
   void* registration = nullptr;  // where the provider wants its memory registered
@@ -38,11 +45,42 @@ struct Buffer {
   int peer = -1;             // that it is sent to; -1: it is received into
 };
 
-/// What libfabric says of a buffer that it gives back.
+/// Own memory that peers may put into and get from: what they have to know.
+struct Region {
+  fid_mr* registration = nullptr;
+  const std::byte* base = nullptr;
+  std::size_t bytes = 0;
+  std::uint64_t address = 0;  // of the first byte, as they name it
+  std::uint64_t key = 0;
+};
+
+/// Bytes on their way between own memory and a region of a peer, part after part.
+struct Copy : Work {
+  Copy() { is_copy = true; }
+
+  bool puts = false;       // else it gets
+  bool tells = false;      // the target, when all is there
+  std::uint32_t word = 0;  // that it is told
+  std::byte* here = nullptr;
+  std::uint64_t there = 0;  // as the peer has named it
+  std::uint64_t key = 0;
+  std::size_t bytes = 0;        // that are left
+  std::size_t part = 0;         // of these, under way
+  const Region* own = nullptr;  // of `here`, made for this copy; null: none is needed
+
+  // Of the link.
+  Copy* next = nullptr;
+  int peer = -1;
+  std::uint64_t* completed = nullptr;
+};
+
+/// What libfabric says of a buffer that it gives back, of a part of a copy, or, where there is no work, of a
+/// peer's put that tells.
 struct Completion {
-  Buffer* buffer;
-  std::size_t bytes;  // that were received
-  int error;          // 0: none
+  Work* work = nullptr;
+  std::size_t bytes = 0;   // that were received
+  int error = 0;           // 0: none
+  std::uint32_t word = 0;  // that was told
 };
 
 class Fabric {
@@ -78,15 +116,28 @@ class Fabric {
   long inject(fi_addr_t peer, const void* data, std::size_t bytes);
   std::size_t inject_bytes_max() const { return inject_bytes_max_; }
 
+  /// How memory that keys name is copied.
+  const CopyPlan& copying() const { return copying_; }
+  /// Lets peers put into and get from memory. Null when that cannot be.
+  const Region* register_memory(void* base, std::size_t bytes);
+  void unregister_memory(std::uint64_t key);
+  /// Begins the next part of a copy. 0, -FI_EAGAIN, or another error. The copy is under way after 0.
+  long begin(fi_addr_t peer, Copy* copy);
+  /// The copy is over, or will not be.
+  void end(Copy* copy);
+
   /// What has come to an end. Returns how many completions it wrote.
   int read(std::span<Completion> completions);
 
-  /// Sleeping: expect_events(), then read(), then can_wait(): if that is true, descriptor() becomes readable
-  /// when there is something to read() again. -1: there is no descriptor. expect_events() returns false where
-  /// somebody else has closed it.
+  /// Sleeping: expect_events(), then read(), then can_wait(): if nothing had happened before that, nothing
+  /// was read, and it is true, descriptor() becomes readable when something happens. -1: there is no
+  /// descriptor. A read may leave what is not to be told again: one after which something was left has ended
+  /// a packet, a copy, or (here nothing is seen of it) a peer's copy, which has_regions() makes possible.
+  enum class Events : std::uint8_t { kNone, kSome, kClosed };  // closed: by somebody else
   int descriptor() const { return descriptor_; }
-  bool expect_events();
+  Events expect_events();
   bool can_wait();
+  bool has_regions() const { return !regions_.empty(); }
 
  private:
   struct Slab {
@@ -104,9 +155,14 @@ class Fabric {
 
   Fabric() = default;
   bool find_network(const Wish& wish, std::string* error);
+  bool find_network(const Wish& wish, std::uint64_t capabilities, std::string* error);
+  bool plan_copying(const Wish& wish, std::string* error);
   bool open_objects(std::string* error);
   bool open_endpoint(std::string* error);
   bool read_name(std::string* error);
+  bool wants_registered() const;
+  void* description_of(Copy& copy);
+  fid_mr* make_registration(void* base, std::size_t bytes, std::uint64_t access);
   bool watch_queue();
   bool grow(Pool& pool);
   Completion read_error();
@@ -119,6 +175,8 @@ class Fabric {
   std::string reason_;
   std::string name_;
   std::size_t inject_bytes_max_ = 0;
+  CopyPlan copying_;
+  std::map<std::uint64_t, Region> regions_;  // by key
   int queue_descriptor_ = -1;
   int descriptor_ = -1;  // an epoll
   fid_fabric* fabric_ = nullptr;

@@ -48,6 +48,8 @@ enum class FrameKind : std::uint32_t {
   kPort = 10,      // PortWords: the answer
   // Several small packets that followed one another: entries of BundleHead and data, each a multiple of 8.
   kBundle = 11,
+  // Between ranks of a job.
+  kWritten = 12,  // WrittenWords: a put before it is there (choice/copying.hpp)
 };
 
 /// Before the data of each small packet of a bundle.
@@ -70,6 +72,9 @@ struct MeetWords {
 struct PortWords {
   std::uint64_t number;
   std::uint64_t open;  // 1: it is
+};
+struct WrittenWords {
+  std::uint64_t word;
 };
 
 struct Frame {
@@ -106,15 +111,16 @@ constexpr bool has_packets(FrameKind kind) {
 /// What a word between links says besides its kind.
 constexpr std::uint32_t word_bytes(FrameKind kind) {
   if (kind == FrameKind::kMeet) return sizeof(MeetWords);
+  if (kind == FrameKind::kWritten) return sizeof(WrittenWords);
   return kind == FrameKind::kAskPort || kind == FrameKind::kPort ? sizeof(PortWords) : 0;
 }
 
 /// Whether `length` bytes that came are a packet, or a word. `bulk_bytes_max`: of a packet.
 inline bool is_whole(const Frame& frame, std::size_t length, std::uint32_t bulk_bytes_max) {
-  if (frame.kind < FrameKind::kPacket || frame.kind > FrameKind::kBundle) return false;
+  if (frame.kind < FrameKind::kPacket || frame.kind > FrameKind::kWritten) return false;
   if (frame.kind == FrameKind::kBundle)
     return frame.bytes <= kBundleBytesMax && length == span_of(frame.kind, frame.bytes);
-  const bool is_word = frame.kind > FrameKind::kSmall;
+  const bool is_word = !has_packets(frame.kind);
   const std::uint32_t bytes_max = frame.kind == FrameKind::kPacket ? bulk_bytes_max : kPutBytesMax;
   const bool fits = is_word ? frame.bytes == word_bytes(frame.kind) : frame.bytes <= bytes_max;
   return fits && length == span_of(frame.kind, frame.bytes);

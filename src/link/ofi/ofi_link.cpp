@@ -24,6 +24,8 @@ constexpr std::int64_t kSecondNs = 1'000'000'000;
 // A rank that has packets which libfabric does not take sleeps no longer: not everything that ends that
 // wakes.
 constexpr std::int64_t kRestlessNs = 1'000'000;
+constexpr std::int64_t kWithRegionsNs =
+    20'000'000;  // nor one whose memory peers may copy: see look_whether_quiet()
 
 std::size_t window_bytes(std::size_t ranks) {
   return std::clamp<std::size_t>(kWindowBytesOfAll / ranks,
@@ -154,9 +156,15 @@ Buffer* OfiLink::take_buffer(int peer, std::size_t bytes) {
 /// From now on the buffer belongs to a packet to `peer`.
 void OfiLink::note(int peer, Buffer* buffer) {
   Peer& to = at(peer);
-  if (to.unfinished_bytes == 0) to.moved_ns = clock_.now_ns();
+  if (!to.is_unfinished()) to.moved_ns = clock_.now_ns();
   to.unfinished_bytes += buffer->capacity;
   buffer->peer = peer;
+  list(peer);
+}
+
+/// Something is to be done for the peer.
+void OfiLink::list(int peer) {
+  Peer& to = at(peer);
   if (to.listed) return;
   to.listed = true;
   to.patience_ns = connect_ns_ / 4;
@@ -331,8 +339,9 @@ void OfiLink::send_backlogs(std::int64_t now_ns) {
       to.moved_ns = clock_.now_ns();
     }
     const bool awaits_answer = to.awaits_answer() && may_send_to(to);
-    restless = restless || !to.backlog.empty() || awaits_answer;
-    if (to.unfinished_bytes != 0 || to.broken || awaits_answer) {
+    begin_copies(peer);
+    restless = restless || !to.backlog.empty() || !to.copies.empty() || awaits_answer;
+    if (to.is_unfinished() || to.broken || awaits_answer) {
       ++i;
       continue;
     }
@@ -364,9 +373,12 @@ bool OfiLink::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
     return true;
   }
   if (watched_.exchange(true, std::memory_order_acquire)) return behind_->sleep(ticket, timeout_ns);
-  const bool is_cut =
-      timeout_ns > kRestlessNs && (restless_.load(std::memory_order_relaxed) || fabric_->descriptor() < 0);
-  const bool woken = sleeper_->sleep(ticket, is_cut ? kRestlessNs : timeout_ns);
+  const bool restless = restless_.load(std::memory_order_relaxed) || fabric_->descriptor() < 0;
+  const std::int64_t limit_ns = restless                                       ? kRestlessNs
+                                : has_regions_.load(std::memory_order_relaxed) ? kWithRegionsNs
+                                                                               : timeout_ns;
+  const bool is_cut = timeout_ns > limit_ns;
+  const bool woken = sleeper_->sleep(ticket, std::min(timeout_ns, limit_ns));
   watched_.store(false, std::memory_order_release);
   return woken || is_cut;
 }

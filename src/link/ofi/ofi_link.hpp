@@ -29,6 +29,8 @@
 // At its end a rank says so to those that it has talked to, and waits a moment for their answers: a process
 // that ends while bytes to it are on the way has the system throw away bytes that it has sent.
 //
+// Memory that keys name is put into and got from past all that (copies.cpp, copying.hpp).
+//
 // Strangers' packets lack the secret of the job: they are dropped, counted, and told of once.
 //
 // Processes of other jobs that share no memory with this one (other_process.hpp) are reached by what their
@@ -41,10 +43,9 @@
 //
 // Invariants:
 //  1. backlog of a peer is empty, or its endpoint number is unknown, or libfabric has said EAGAIN since it
-//  was
-//     tried last. Packets are handed to libfabric in the order of their numbers.
+//     was tried last. Packets are handed to libfabric in the order of their numbers.
 //  2. unfinished_bytes of a peer are the capacities of its buffers, reserved, under way, or in the backlog.
-//  3. quiet_ is true only if can_wait() has been since the last read().
+//  3. quiet_ is true only if the last read() had nothing to read, and can_wait() has been since.
 //  4. Packets are sent with a secret that the peer has said, or has answered: it knows whose they are.
 //  5. A bundle that waits goes before any later packet or word to its peer; `bundled_` has those peers.
 //  6. far_[e] for a process of another job, and only then, at(e).other is there; others_ lists all such.
@@ -131,6 +132,20 @@ class OfiLink final : public OuterLink {
   void disarm() override;
   void leave() override;
 
+  // copies.cpp
+  void use_heap(SymmetricHeap& heap) override;
+  bool can_put(int peer) const override;
+  std::uint64_t copy_bytes_min(int peer) const override;
+  bool may_register(int peer, std::uint64_t bytes) const override;
+  bool register_memory(int peer, void* base, std::size_t bytes, MemoryKey* key) override;
+  void unregister_memory(int peer, const MemoryKey& key) override;
+  bool put_memory(int peer, const MemoryKey& key, std::uint64_t offset, const void* from, std::size_t bytes,
+                  std::uint64_t* completed) override;
+  bool get_memory(int peer, const MemoryKey& key, std::uint64_t offset, void* to, std::size_t bytes,
+                  std::uint64_t* completed) override;
+  bool put_and_tell(int peer, const MemoryKey& key, std::uint64_t offset, const void* from, std::size_t bytes,
+                    std::uint32_t word, std::uint64_t* completed) override;
+
   // other_jobs.cpp
   bool has_network() const override { return true; }
   bool address(PeerAddress* own, std::string* error) override;
@@ -165,6 +180,8 @@ class OfiLink final : public OuterLink {
     std::uint64_t burst_poll = 0;    // the number of the last poll before the last small packet
     std::uint32_t burst_length = 0;  // small packets since then
     std::deque<ofi::Buffer*> backlog;
+    std::deque<ofi::Copy*> copies;  // that wait
+    int copies_under_way = 0;
     std::map<std::uint32_t, ofi::Buffer*> early;  // by number
     std::int64_t moved_ns = 0;  // when a packet to it last moved on, or the first began to wait
     std::unique_ptr<ofi::Card> card;
@@ -186,6 +203,7 @@ class OfiLink final : public OuterLink {
     std::int64_t greeting_pause_ns = 0;  // before that
 
     bool awaits_answer() const { return greeted && !connected && !gone; }
+    bool is_unfinished() const { return unfinished_bytes != 0 || copies_under_way != 0 || !copies.empty(); }
   };
 
   /// Of a neighbour among the nodes, when the job starts.
@@ -212,6 +230,7 @@ class OfiLink final : public OuterLink {
   bool flush_bundles();
   ofi::Buffer* take_buffer(int peer, std::size_t bytes);
   void note(int peer, ofi::Buffer* buffer);
+  void list(int peer);
   void send(int peer, ofi::Buffer* buffer, ofi::FrameKind kind, std::uint32_t bytes);
   bool hand_over(int peer, ofi::Buffer* buffer);
   bool say(int peer, ofi::FrameKind kind, const void* words = nullptr);
@@ -220,8 +239,27 @@ class OfiLink final : public OuterLink {
   void sent(ofi::Buffer* buffer, int error);
   void send_backlogs(std::int64_t now_ns);
 
+  // copies.cpp
+  struct Piece {
+    bool puts;
+    const void* here;
+    std::size_t bytes;
+    bool tells = false;
+    std::uint32_t word = 0;
+  };
+  const ofi::Region* heap_region(const void* base, std::size_t bytes, std::uint64_t* offset);
+  bool copy_memory(int peer, const MemoryKey& key, std::uint64_t offset, const Piece& piece,
+                   std::uint64_t* completed);
+  void begin_copies(int peer);
+  void tell(const ofi::Copy& copy);
+  [[gnu::cold]] void lose_copy(int peer, long error);
+  void give_back(ofi::Copy* copy);
+  bool copied(ofi::Copy* copy, int error);
+  void written(std::uint32_t word, PacketSink* sink);
+
   // receive.cpp
   int poll_network(PacketSink* sink, std::int64_t now_ns);
+  void look_whether_quiet(ofi::Fabric::Events events);
   int received(ofi::Buffer* buffer, std::size_t bytes, PacketSink* sink);
   void hold(int source, ofi::Buffer* buffer, std::uint32_t number);
   int deliver(int source, ofi::Buffer* buffer, PacketSink& sink);
@@ -274,9 +312,14 @@ class OfiLink final : public OuterLink {
   std::vector<int> unfinished_;  // peers with packets under way or in the backlog
   std::vector<int> bundled_;     // peers for which a bundle waits
   std::uint64_t polls_ = 1;
-  std::uint64_t bundles_ = 0;       // that have been begun
-  std::uint64_t bundles_seen_ = 0;  // by the helper, when it looked last
-  std::vector<int> held_;           // peers whose packets came while leave() waited
+  std::uint64_t bundles_ = 0;              // that have been begun
+  std::uint64_t bundles_seen_ = 0;         // by the helper, when it looked last
+  std::vector<int> held_;                  // peers whose packets came while leave() waited
+  std::deque<ofi::Copy> copies_;           // all that were needed at once
+  ofi::Copy* free_copies_ = nullptr;       // those of them that are not in use
+  std::vector<std::uint32_t> held_words_;  // of puts that were there while leave() waited
+  SymmetricHeap* heap_ = nullptr;
+  const ofi::Region* heap_region_ = nullptr;  // null: not registered
   std::vector<std::unique_ptr<Trial>> trials_;
   bool trials_begun_ = false;
   ofi::Secret secret_;
@@ -284,7 +327,9 @@ class OfiLink final : public OuterLink {
   bool polling_ = false;
   bool leaving_ = false;
   int armed_ = 0;
-  int posted_ = 0;  // buffers that packets may come into
+  std::size_t read_ = 0;      // completions, in the last poll
+  int readings_in_vain_ = 0;  // one after the other
+  int posted_ = 0;            // buffers that packets may come into
   std::uint64_t strangers_ = 0;
   std::vector<int> others_;               // endpoints of processes of other jobs
   static constexpr int kFormer = -3;      // no endpoint: in by_secret_, a process that has ended
@@ -304,7 +349,8 @@ class OfiLink final : public OuterLink {
   std::int64_t next_clock_ns_ = 0;    // when to look at the peers' clocks
   std::atomic<bool> quiet_{false};    // nothing is left to read; relaxed: sleep() follows poll() in a thread
   std::atomic<bool> restless_{true};  // something waits that wakes nobody; relaxed
-  std::atomic<bool> watched_{false};  // a thread sleeps in sleeper_; acquire, release
+  std::atomic<bool> has_regions_{false};  // peers may copy memory of this rank; relaxed
+  std::atomic<bool> watched_{false};      // a thread sleeps in sleeper_; acquire, release
   ofi::Gate gate_;
   ofi::Flusher flusher_;  // the last: it ends first
 };

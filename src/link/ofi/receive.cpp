@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "link/ofi/ofi_link.hpp"
 
@@ -22,6 +23,7 @@ constexpr std::uint32_t kEarlyMax = 1 << 16;  // a packet that is early by more 
 // system call.
 constexpr std::int64_t kIdlePollNs = 500;
 constexpr std::int64_t kClockNs = 50'000'000;  // between two looks at the peers' clocks
+constexpr int kReadingsWithRegions = 4;
 // No endpoints: of a packet that has no secret, and of one that has this process's key.
 constexpr int kStranger = -1;
 constexpr int kNewcomer = -2;
@@ -43,19 +45,32 @@ int OfiLink::poll(PacketSink& sink) {
   int delivered = behind_->poll(sink);
   const std::int64_t now_ns = clock_.now_ns();
   if (alone_ || armed_ != 0 || now_ns >= next_poll_ns_) {
-    if (!held_.empty()) [[unlikely]]
+    if (!held_.empty() || !held_words_.empty()) [[unlikely]]
       delivered += deliver_held(sink);
-    if (armed_ != 0 && !fabric_->expect_events()) wiring_.fail(closed_descriptor());
+    const auto events = armed_ != 0 ? fabric_->expect_events() : ofi::Fabric::Events::kNone;
+    if (events == ofi::Fabric::Events::kClosed) wiring_.fail(closed_descriptor());
     const int come = poll_network(&sink, now_ns);
     next_poll_ns_ = come != 0 ? 0 : now_ns + kIdlePollNs;
     delivered += come;
     if (!others_.empty()) [[unlikely]]
       follow_others(sink, now_ns);
-    if (armed_ != 0) quiet_.store(fabric_->can_wait(), std::memory_order_relaxed);
+    if (armed_ != 0) look_whether_quiet(events);
   }
   if (!bundled_.empty()) send_bundles();  // of answers to what has come
   polling_ = false;
   return delivered;
+}
+
+/// Before this rank sleeps. A read stops behind each packet and each copy, and what is left then does not
+/// wake: so there has to have been nothing to read. Of a peer's copies only the bytes are seen: there several
+/// readings are to be in vain, and sleep() is not for long.
+void OfiLink::look_whether_quiet(ofi::Fabric::Events events) {
+  const bool in_vain = events == ofi::Fabric::Events::kNone && read_ == 0;
+  readings_in_vain_ = in_vain ? readings_in_vain_ + 1 : 0;
+  const bool has_regions = fabric_->has_regions();
+  has_regions_.store(has_regions, std::memory_order_relaxed);
+  const int wanted = has_regions ? kReadingsWithRegions : 1;
+  quiet_.store(readings_in_vain_ >= wanted && fabric_->can_wait(), std::memory_order_relaxed);
 }
 
 /// Without a sink packets are held, and only words between the links are heard.
@@ -65,8 +80,19 @@ int OfiLink::poll_network(PacketSink* sink, std::int64_t now_ns) {
   if (has_secret_) {  // strangers are told from peers by it
     Completion done[kCompletionsPerPoll];
     const auto count = static_cast<std::size_t>(fabric_->read(done));
+    read_ = count;
     for (std::size_t i = 0; i < count; ++i) {
-      const auto [buffer, bytes, error] = done[i];
+      const auto [work, bytes, error, word] = done[i];
+      if (work == nullptr) {
+        written(word, sink);
+        ++delivered;
+        continue;
+      }
+      if (work->is_copy) {
+        if (copied(static_cast<ofi::Copy*>(work), error)) ++delivered;
+        continue;
+      }
+      Buffer* const buffer = static_cast<Buffer*>(work);
       if (buffer->peer >= 0) {
         sent(buffer, error);
         continue;
@@ -123,6 +149,12 @@ int OfiLink::received(Buffer* buffer, std::size_t bytes, PacketSink* sink) {
     say(source, FrameKind::kWelcome);
   } else if (frame.kind == FrameKind::kWelcome) {
     at(source).connected = true;
+  } else if (frame.kind == FrameKind::kWritten) {
+    ofi::WrittenWords words;
+    std::memcpy(&words, buffer->memory + ofi::kHeadAt, sizeof words);
+    post(buffer);
+    written(static_cast<std::uint32_t>(words.word), sink);
+    return 1;
   } else if (ofi::has_packets(frame.kind)) {
     return take_packet(source, frame, buffer, sink);
   } else {
@@ -215,6 +247,7 @@ int OfiLink::deliver_held(PacketSink& sink) {
   int delivered = 0;
   for (const int source : held_) delivered += deliver_early(source, sink);
   held_.clear();
+  for (const std::uint32_t word : std::exchange(held_words_, {})) sink.written(word);
   return delivered;
 }
 

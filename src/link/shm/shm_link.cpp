@@ -166,9 +166,9 @@ void ShmLink::ring() {
 
 // ----- memory named by a key -------------------------------------------------------------------------------
 
-bool ShmLink::register_memory(void* base, std::size_t bytes, MemoryKey* key) {
-  const SymmetricAddress address = heap_ != nullptr ? heap_->locate(base, bytes).address : 0;
-  *key = {address, bytes};
+bool ShmLink::register_memory(int peer, void* base, std::size_t bytes, MemoryKey* key) {
+  const SymmetricAddress address = can_put(peer) ? heap_->locate(base, bytes).address : 0;
+  *key = {address, bytes, 0};
   return address != 0;
 }
 

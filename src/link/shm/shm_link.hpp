@@ -76,7 +76,7 @@ class ShmLink final : public Link {
 
   // A key names memory of the peer's symmetric heap, which this rank maps: a put is a copy.
   bool can_put(int peer) const override { return peer < size_ && heap_ != nullptr; }
-  bool register_memory(void* base, std::size_t bytes, MemoryKey* key) override;
+  bool register_memory(int peer, void* base, std::size_t bytes, MemoryKey* key) override;
   bool put_memory(int peer, const MemoryKey& key, std::uint64_t offset, const void* from, std::size_t bytes,
                   std::uint64_t* completed) override;
   bool get_memory(int peer, const MemoryKey& key, std::uint64_t offset, void* to, std::size_t bytes,

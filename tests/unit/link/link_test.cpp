@@ -135,7 +135,7 @@ TEST_P(LinkTest, PutsIntoAndGetsFromMemoryNamedByAKey) {
   const int peer = far ? 0 : 1;
   std::vector<int> theirs(100, 1);
   MemoryKey key;
-  ASSERT_TRUE(net[peer].register_memory(theirs.data(), theirs.size() * sizeof(int), &key));
+  ASSERT_TRUE(net[peer].register_memory(0, theirs.data(), theirs.size() * sizeof(int), &key));
   const std::vector<int> sent = {7, 8, 9};
   std::uint64_t completed = 0;
   ASSERT_TRUE(net[0].put_memory(peer, key, 10 * sizeof(int), sent.data(), 3 * sizeof(int), &completed));
@@ -152,7 +152,7 @@ TEST_P(LinkTest, PutsIntoAndGetsFromMemoryNamedByAKey) {
   EXPECT_FALSE(net[0].get_memory(peer, key, UINT64_MAX, got.data(), 4, &completed));
   EXPECT_EQ(completed, 2u);
   EXPECT_EQ(theirs[99], 1);
-  net[peer].unregister_memory(key);
+  net[peer].unregister_memory(0, key);
 }
 
 TEST(ShmLink, PutsNowhereButIntoTheHeapOfThePeer) {
@@ -165,7 +165,7 @@ TEST(ShmLink, PutsNowhereButIntoTheHeapOfThePeer) {
   const auto unreached = make_common_heap(0, {true, false});
   link->use_heap(*unreached);
   ASSERT_TRUE(link->can_put(1));
-  ASSERT_TRUE(link->register_memory(&memory, sizeof memory, &key));
+  ASSERT_TRUE(link->register_memory(0, &memory, sizeof memory, &key));
   std::uint64_t completed = 0;
   const int value = 5;
   EXPECT_FALSE(link->put_memory(1, key, 0, &value, sizeof value, &completed));
@@ -173,7 +173,7 @@ TEST(ShmLink, PutsNowhereButIntoTheHeapOfThePeer) {
   EXPECT_EQ(memory, 5);
   const auto closed = make_private_heap();
   link->use_heap(*closed);
-  EXPECT_FALSE(link->register_memory(&memory, sizeof memory, &key));
+  EXPECT_FALSE(link->register_memory(0, &memory, sizeof memory, &key));
 }
 
 constexpr std::uint32_t kSlower = test::kSanitized ? 4 : 1;

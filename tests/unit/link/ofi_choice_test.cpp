@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "link/ofi/card.hpp"
-#include "link/ofi/choice.hpp"
+#include "link/ofi/choice/choice.hpp"
 
 namespace tasuki::ofi {
 namespace {

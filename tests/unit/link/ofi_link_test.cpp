@@ -18,90 +18,21 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <memory>
-#include <numeric>
 #include <thread>
 #include <vector>
 
 #include "base/system/clock.hpp"
-#include "support/thread_machine.hpp"
+#include "link/ofi_net.hpp"
 
 namespace tasuki {
 namespace {
 
 constexpr std::int64_t kHour = 3'600'000'000'000;  // ns: a lost wake-up hangs the test
 constexpr std::int64_t kTenSeconds = 10'000'000'000;
-constexpr ofi::Secret kSecret = {{0x0123456789abcdef, 0xfedcba9876543210}};
 
-/// Why libfabric cannot be used here; empty: it can.
-std::string why_skipped(const std::string& provider = "") {
-  std::string error;
-  return OfiLink::open("", {.provider = provider, .one_machine = true}, &error) != nullptr ? "" : error;
-}
-
-/// Links of ranks that are each on a node of their own, unless `nodes` says otherwise.
-class Net {
- public:
-  struct Terms {
-    std::string provider;
-    ofi::WaitBy wait_by = ofi::WaitBy::kBest;
-    std::vector<int> nodes;
-  };
-  Net(int size, const Terms& terms)
-      : machine_(size, terms.nodes.empty() ? own_nodes(size) : terms.nodes, Config{}),
-        cards(static_cast<std::size_t>(size)),
-        sentences(static_cast<std::size_t>(size)) {
-    for (int rank = 0; rank < size; ++rank) {
-      bells_.push_back(machine_.make_doorbells(rank));
-      ends_.push_back(make(rank, terms));
-      if (ends_.back() != nullptr) cards[static_cast<std::size_t>(rank)] = ends_.back()->card();
-    }
-  }
-  explicit Net(int size) : Net(size, Terms{}) {}
-  OfiLink& operator[](int rank) { return *ends_[static_cast<std::size_t>(rank)]; }
-
- private:
-  static std::vector<int> own_nodes(int size) {
-    std::vector<int> nodes(static_cast<std::size_t>(size));
-    std::iota(nodes.begin(), nodes.end(), 0);
-    return nodes;
-  }
-  std::unique_ptr<OfiLink> make(int rank, const Terms& terms) {
-    OfiLink::Wiring wiring;
-    wiring.card = [this](int peer, std::string* card) {
-      *card = cards[static_cast<std::size_t>(peer)];
-      return !card->empty();
-    };
-    wiring.secret = [this](ofi::Secret* secret) {
-      *secret = kSecret;
-      return secret_is_known.load();
-    };
-    wiring.fail = [this, rank](const std::string& sentence) {
-      sentences[static_cast<std::size_t>(rank)].push_back(sentence);
-    };
-    wiring.connect_seconds = 1;
-    wiring.wait_by = terms.wait_by;
-    wiring.host = "here";
-    std::string error;
-    auto fabric = OfiLink::open("", {.provider = terms.provider, .one_machine = true}, &error);
-    Doorbells& bells = *bells_[static_cast<std::size_t>(rank)];
-    std::vector<int> nodes;
-    for (int peer = 0; peer < machine_.size(); ++peer) nodes.push_back(machine_.node(peer));
-    std::unique_ptr<Link> behind = machine_.make_shm_link(rank, bells);
-    return OfiLink::make(&behind, bells, nodes, std::move(fabric), wiring, real_clock(), &error);
-  }
-
-  test::ThreadMachine machine_;
-  std::vector<std::unique_ptr<Doorbells>> bells_;
-
- public:
-  std::vector<std::string> cards;
-  std::vector<std::vector<std::string>> sentences;  // with which each rank would have ended the job
-  std::atomic<bool> secret_is_known{true};
-
- private:
-  std::vector<std::unique_ptr<OfiLink>> ends_;
-};
+using test::kSecret;
+using test::Net;
+using test::why_skipped;
 
 /// The bytes of packet `number`: any of them tells whether it is the right one.
 std::byte content(std::uint32_t number, std::size_t at) {
@@ -226,7 +157,7 @@ TEST_P(OfiLinkTest, ManyToManyInOrder) {
 TEST_P(OfiLinkTest, NoLostWakeUp) {
   for (const ofi::WaitBy by : {ofi::WaitBy::kBest, ofi::WaitBy::kThread}) {
     constexpr std::uint32_t kRounds = 1000;
-    Net net(2, {GetParam(), by, {}});
+    Net net(2, {.provider = GetParam(), .wait_by = by});
     const auto play = [&net](int rank) {
       OfiLink& mine = net[rank];
       Checker checker(2);

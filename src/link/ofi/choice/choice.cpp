@@ -1,5 +1,5 @@
 // Which offers may be taken, and which of them goes first.
-#include "link/ofi/choice.hpp"
+#include "link/ofi/choice/choice.hpp"
 
 #include <arpa/inet.h>
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "link/ofi/choice/copying.hpp"
+
 namespace tasuki::ofi {
 
 /// An address of the internet, version 4 or 6.
@@ -33,6 +35,7 @@ struct Wish {
   std::string interface;     // a name, an address, or a subnet as 10.0.0.0/16
   std::string address;       // by which other hosts reach this one, as the launcher found; of use for TCP
   bool one_machine = false;  // the nodes are virtual ones: the loopback interface is enough
+  CopyWish copying;
 };
 
 struct Choice {

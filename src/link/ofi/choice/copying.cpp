@@ -1,0 +1,72 @@
+// Which way copies go, and why.
+#include "link/ofi/choice/copying.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace tasuki::ofi {
+namespace {
+
+// Providers that move bytes by the system's sockets: packets are as fast, and in smaller pieces, which stay
+// in the caches. Measured (docs/fabric.md).
+constexpr const char* kOverSockets[] = {"tcp", "net", "udp", "sockets"};
+constexpr std::uint64_t kBytesMin = 64 << 10;
+constexpr std::uint64_t kPinnedBytesMin = 1 << 20;
+constexpr std::size_t kWordBytes = sizeof(std::uint32_t);
+
+bool is_over_sockets(const std::string& provider) {
+  return std::any_of(std::begin(kOverSockets), std::end(kOverSockets),
+                     [&](const char* name) { return provider.find(name) != std::string::npos; });
+}
+
+Tell best_tell(const CopyFacts& facts) {
+  if (facts.data_bytes >= kWordBytes) return Tell::kData;
+  return facts.write_then_send ? Tell::kOrder : Tell::kDelivery;
+}
+
+}  // namespace
+
+bool plan_copies(const CopyFacts& facts, const CopyWish& wish, CopyPlan* plan, std::string* error) {
+  *plan = {};
+  if (!facts.copies) return true;
+  const Tell tell = wish.tell != Tell::kBest ? wish.tell : best_tell(facts);
+  if (tell == Tell::kData && facts.data_bytes < kWordBytes) {
+    *error = "TASUKI_NET_TELL=data: a write of libfabric's " + facts.provider + " brings " +
+             std::to_string(facts.data_bytes) + " bytes of data, expected at least 4";
+    return false;
+  }
+  if (tell == Tell::kOrder && !facts.write_then_send) {
+    *error = "TASUKI_NET_TELL=order: libfabric's " + facts.provider +
+             " does not promise here that a packet sent after a write arrives after it (FI_ORDER_SAW)";
+    return false;
+  }
+  const Naming naming =
+      wish.naming != Naming::kBest ? wish.naming : (facts.pins ? Naming::kEach : Naming::kHeap);
+  *plan = {.copies = true,
+           .tell = tell,
+           .naming = naming,
+           .bytes_min = wish.bytes_min,
+           .bytes_max = facts.bytes_max,
+           .register_bytes_min = naming == Naming::kEach && wish.bytes_min == 0 ? kPinnedBytesMin : 0};
+  if (naming == Naming::kNone) plan->register_bytes_min = UINT64_MAX;
+  if (wish.bytes_min == 0) plan->bytes_min = is_over_sockets(facts.provider) ? UINT64_MAX : kBytesMin;
+  if (wish.bytes_max != 0) plan->bytes_max = std::min(plan->bytes_max, wish.bytes_max);
+  return true;
+}
+
+std::string text_of(const CopyPlan& plan) {
+  if (!plan.copies) return "it copies no memory: all goes by packets";
+  static constexpr const char* kTells[] = {"", "data that comes with the write",
+                                           "a packet right after the write",
+                                           "a packet once the write is confirmed"};
+  static constexpr const char* kNamings[] = {
+      "", "the symmetric heap is registered once, other memory by each message",
+      "each message that is long enough registers its memory", "no memory of messages is registered"};
+  const std::string from = plan.bytes_min == UINT64_MAX
+                               ? "all goes by packets, which are faster here; else messages would be written"
+                               : "messages from " + std::to_string(plan.bytes_min) + " bytes on are written";
+  return from + " straight into the receive buffer, told by " + kTells[static_cast<int>(plan.tell)] +
+         ", or got from the send buffer; " + kNamings[static_cast<int>(plan.naming)];
+}
+
+}  // namespace tasuki::ofi
