@@ -82,6 +82,8 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kAlltoallv, "pairwise", "all-to-alls of blocks that differ, pair by pair"},
     {Operation::kAlltoallv, "exchange", "all-to-alls of blocks that differ, in place, pair by pair"},
     {Operation::kAlltoallv, "single_copy", "all-to-alls of blocks that differ, out of exposed buffers"},
+    {Operation::kAlltoallv, "hierarchical",
+     "all-to-alls of blocks that differ, within nodes and between them"},
 
     {Operation::kBarrier, "dissemination", "barriers by dissemination"},
     {Operation::kBarrier, "flag_based", "barriers over the flags of the node segment"},
@@ -119,6 +121,7 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kGatherv, "linear", "gathers of blocks that differ, straight to the root"},
     {Operation::kGatherv, "single_copy", "gathers of blocks that differ, into the root's exposed buffer"},
     {Operation::kGatherv, "flag_based", "gathers of blocks that differ, over the flags of the node segment"},
+    {Operation::kGatherv, "hierarchical", "gathers of blocks that differ, within nodes and between them"},
 
     {Operation::kReduce, "binomial", "reductions up a binomial tree"},
     {Operation::kReduce, "halving", "reductions by halves"},
@@ -158,6 +161,7 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kScatterv, "single_copy", "scatters of blocks that differ, out of the root's exposed buffer"},
     {Operation::kScatterv, "flag_based",
      "scatters of blocks that differ, over the flags of the node segment"},
+    {Operation::kScatterv, "hierarchical", "scatters of blocks that differ, between nodes and within them"},
 };
 // clang-format on
 

@@ -30,6 +30,8 @@ bool is_grid_and_commutes(const Problem& problem) {
 bool has_hierarchy(const Problem& problem);
 /// And as many ranks on each node.
 bool has_lanes(const Problem& problem);
+/// Where the parts are called: the ranks tell each other first what they are to do. Not in place.
+bool may_call_parts(const Problem& problem);
 /// And the parts are called; and the ranks of each node follow one another. The prices of the schedules of
 /// reduce-scatters and scans are too low: measured, they were slower than others.
 bool may_call_lanes(const Problem& problem);

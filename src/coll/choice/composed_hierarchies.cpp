@@ -42,6 +42,8 @@ Problem problem_of_part(const Problem& whole, Among among, Operation operation, 
 }
 
 /// As Problem::bytes says.
+constexpr Count kSizeBytes = 8;  // of a number that ranks tell each other
+
 Count bytes_of(const Part& part, int size) {
   const auto& [elements, out, blocks, vector] = part.data;
   switch (part.operation) {
@@ -122,6 +124,9 @@ bool has_lanes(const Problem& problem) {
   return has_hierarchy(problem) && has_equal_nodes(problem);
 }
 bool may_call_lanes(const Problem& problem) {
+bool may_call_parts(const Problem& problem) {
+  return problem.composed && has_hierarchy(problem) && !problem.in_place;
+}
   return problem.composed && has_lanes(problem);
 }
 bool may_call_lanes_in_order(const Problem& problem) {
@@ -167,6 +172,12 @@ double hierarchical_ns(const Problem& problem, const Parameters& parameters, Cou
       return sum({{kNode, kAlltoall, nodes * bytes}, {kLanes, kAlltoall, ranks * bytes}}) +
              cost_ns({.copied_bytes = 3.0 * static_cast<double>(problem.size * bytes)}, problem, parameters);
     case kReduceScatter:
+    case kGatherv:  // sizes, then blocks, of which only their owners know how long they are
+      return sum({{kNode, kAllgather, ranks * kSizeBytes}, {kNode, kGatherv, 0}, {kCarriers, kGatherv, 0}});
+    case kScatterv:
+      return sum({{kNode, kAllgather, ranks * kSizeBytes}, {kCarriers, kScatterv, 0}, {kNode, kScatterv, 0}});
+    case kAlltoallv:
+      return sum({{kNode, kAlltoall, nodes * kSizeBytes}, {kNode, kAlltoallv, 0}, {kLanes, kAlltoallv, 0}});
       return sum({{kNode, kReduceScatter, bytes}, {kLanes, kReduceScatter, bytes / ranks}}) +
              bytes_per_rank / parameters.copied_bytes_per_ns;
     default:  // scan, exscan

@@ -144,6 +144,7 @@ using composed::is_grid_and_commutes;
 using composed::kSegmentsWorthTrying;
 using composed::may_call_lanes;
 using composed::may_call_lanes_in_order;
+using composed::may_call_parts;
 
 constexpr Algorithm kAlgorithmEntries[] = {
     {{algorithm_number(kAllgather, "recursive_doubling"), equal_blocks_and_power_of_two,
@@ -199,6 +200,7 @@ constexpr Algorithm kAlgorithmEntries[] = {
      write<alltoall_exchange>},
     {{algorithm_number(kAlltoallv, "single_copy"), shares_memory, single_copy_alltoall_ns},
      write<single_copy_alltoall>},
+    kHierarchical<kAlltoallv, hierarchy::alltoallv, may_call_parts>,
 
     {{algorithm_number(kBarrier, "dissemination"), always, priced<barrier_dissemination_cost>},
      write<barrier_dissemination>},
@@ -255,6 +257,7 @@ constexpr Algorithm kAlgorithmEntries[] = {
     {{algorithm_number(kGatherv, "single_copy"), shares_memory, priced<single_copy_gather_cost>},
      write<single_copy_gather>},
     kFlags<kGatherv>,
+    kHierarchical<kGatherv, hierarchy::gatherv, may_call_parts>,
 
     {{algorithm_number(kReduce, "binomial"), always, priced<reduce_knomial_cost, 2>}, write<reduce_binomial>},
     {{algorithm_number(kReduce, "halving"), commutes, priced<reduce_halving_cost>}, write<reduce_halving>},
@@ -319,6 +322,7 @@ constexpr Algorithm kAlgorithmEntries[] = {
     {{algorithm_number(kScatterv, "single_copy"), shares_memory, priced<single_copy_scatter_cost>},
      write<single_copy_scatter>},
     kFlags<kScatterv>,
+    kHierarchical<kScatterv, hierarchy::scatterv, may_call_parts>,
 };
 
 /// Each stands at its number: its line of the table of names.

@@ -76,6 +76,9 @@ Code call_part(const BoundSchedule& bound, const Hierarchy& hierarchy, const Par
     case Operation::kAlltoall:
       return api::alltoall(process, binding.at(out.space), out.count, binding.type(out.element), blocks,
                            all.count, type, comm);
+    case Operation::kAlltoallv:
+      return api::alltoallv(process, binding.at(out.space), out.counts, out.displacements,
+                            binding.type(out.element), blocks, all.counts, all.displacements, type, comm);
     default:
       return call_reduction(binding, part, comm);
   }

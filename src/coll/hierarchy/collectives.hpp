@@ -17,11 +17,15 @@
 // | reduce_scatter | node reduce-scatter, lanes reduce-scatter of n/m     | n (N-1)/N       | equal |
 // | scan           | node scan, carriers exscan, node bcast               | n               | equal |
 // | exscan         | node exscan, carriers exscan, node bcast             | n               | equal |
+// | gatherv        | node gatherv, carriers gatherv                       | of the node     | any   |
+// | scatterv       | carriers scatterv, node scatterv                     | of the node     | any   |
+// | alltoallv      | node alltoallv, then one message to each rank        | of the node     | any   |
 //
 // Between nodes: bytes into or out of a node. Nodes: with any numbers of ranks, or with equal numbers (else
-// other algorithms run); ranks may lie on them in any way. The last three are chosen for blocking calls
-// alone. What reduces keeps the order of ranks where the nodes are consecutive and the parts keep it: so
-// operations that do not commute, and both scans, ask for that.
+// other algorithms run); ranks may lie on them in any way. From reduce_scatter on they are chosen for
+// blocking calls alone; in the last three, long blocks go straight to their receivers. What reduces keeps the
+// order of ranks where the nodes are consecutive and the parts keep it: so operations that do not commute,
+// and both scans, ask for that.
 //
 // The data is as for any algorithm (coll/algorithm/algorithms.hpp). Each collective takes its scratch memory
 // before its first part.
@@ -37,5 +41,7 @@ using Collective = void(Parts& parts, const CallData& data);
 Collective barrier, bcast, reduce, allreduce, allreduce_by_lanes, reduce_scatter, scan, exscan;
 // coll/hierarchy/collectives_of_blocks.cpp
 Collective gather, scatter, allgather, alltoall;
+// coll/hierarchy/collectives_of_unequal_blocks.cpp
+Collective gatherv, scatterv, alltoallv;
 
 }  // namespace tasuki::hierarchy

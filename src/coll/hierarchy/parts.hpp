@@ -82,6 +82,14 @@ class Parts {
     add({Among::kLanes, operation, data, buffers, map.node_of(root_)});
   }
 
+  // What the ranks of this node tell each other before the parts, since only they know it. REQUIRES: the
+  // parts are called. What was heard holds for this call alone.
+
+  /// Each rank tells a number: all, by rank of the node.
+  virtual std::vector<Count> tell_node(Count) { return {}; }
+  /// Each rank has as many numbers for each rank, one after the other; what it gets, likewise.
+  virtual std::vector<Count> swap_on_node(const std::vector<Count>&) { return {}; }
+
   /// `blocks`, of so many elements each, one after the other in their buffer. The numbers go with the
   /// schedule.
   Blocks in_a_row(Blocks blocks, std::vector<Count> counts) {
@@ -91,6 +99,11 @@ class Parts {
     blocks.displacements = keep(std::move(firsts));
     blocks.displacement_bytes = blocks.type.extent;
     return blocks;
+  }
+
+  CountArray keep(std::vector<Count> numbers) {
+    schedule.counts.push_back(std::move(numbers));
+    return CountArray(schedule.counts.back().data());
   }
 
  protected:
@@ -109,11 +122,6 @@ class Parts {
   }
 
  private:
-  CountArray keep(std::vector<Count> numbers) {
-    schedule.counts.push_back(std::move(numbers));
-    return CountArray(schedule.counts.back().data());
-  }
-
   int root_;
 };
 

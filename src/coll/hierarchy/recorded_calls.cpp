@@ -4,6 +4,11 @@
 #include <cstdint>
 #include <utility>
 
+#include "coll/api.hpp"
+#include "coll/byte_collectives.hpp"
+#include "datatype/predefined.hpp"
+#include "object/objects.hpp"
+
 namespace tasuki::hierarchy {
 namespace {
 
@@ -12,16 +17,35 @@ constexpr std::size_t kStepsKeptMax = 1024;  // records of more steps are made f
 /// Adds to the schedule a step for each part, which refers to it by its number.
 class PartsToCall final : public Parts {
  public:
-  PartsToCall(RecordedCall& record, const NodeMap& node_map, int own_rank)
-      : Parts(record.schedule, node_map, own_rank, record.root), calls_(record.parts) {}
+  PartsToCall(RecordedCall& record, const NodeMap& node_map, Comm& node, int own_rank)
+      : Parts(record.schedule, node_map, own_rank, record.root), record_(record), node_(node) {}
+
+  std::vector<Count> tell_node(Count number) override {
+    std::vector<Count> all(static_cast<std::size_t>(ranks()), number);
+    heard(is_alone() ? 0 : allgather_bytes(node_, &number, all.data(), sizeof number));
+    return all;
+  }
+  std::vector<Count> swap_on_node(const std::vector<Count>& numbers) override {
+    if (is_alone()) return heard(0), numbers;
+    std::vector<Count> all(numbers.size());
+    auto* byte = predefined_object<Datatype>(*node_.process.objects, kMpiByte);
+    const auto bytes = static_cast<Count>(numbers.size() * sizeof(Count)) / ranks();
+    heard(api::alltoall(node_.process, numbers.data(), bytes, byte, all.data(), bytes, byte, &node_));
+    return all;
+  }
 
  private:
   void add(const Part& part) override {
-    schedule.call(static_cast<int>(calls_.size()));
-    calls_.push_back(part);
+    schedule.call(static_cast<int>(record_.parts.size()));
+    record_.parts.push_back(part);
+  }
+  void heard(Code error) {
+    record_.collective = nullptr;  // the others may tell another number in the next call
+    if (record_.error == 0) record_.error = error;
   }
 
-  std::vector<Part>& calls_;
+  RecordedCall& record_;
+  Comm& node_;
 };
 
 /// Arrays are the user's, who may have changed what they hold.
@@ -47,8 +71,8 @@ std::size_t RecordedCalls::slot_of(Collective& collective, const CallData& data)
   return static_cast<std::size_t>(mixed >> (64 - kSlotBits));
 }
 
-std::unique_ptr<RecordedCall> RecordedCalls::take(Collective& collective, const NodeMap& map, int rank,
-                                                  int root, const CallData& data) {
+std::unique_ptr<RecordedCall> RecordedCalls::take(Collective& collective, const NodeMap& map, Comm& node,
+                                                  int rank, int root, const CallData& data) {
   const std::size_t slot = slot_of(collective, data);
   std::unique_ptr<RecordedCall> record = std::move(records_[slot]);
   const bool may_differ = has_arrays(data.blocks) || has_arrays(data.out);
@@ -64,7 +88,8 @@ std::unique_ptr<RecordedCall> RecordedCalls::take(Collective& collective, const 
   record->data = data;
   record->schedule.clear();
   record->parts.clear();
-  PartsToCall parts(*record, map, rank);
+  record->error = 0;
+  PartsToCall parts(*record, map, node, rank);
   collective(parts, data);
   record->schedule.end_round();
   return record;

@@ -15,6 +15,7 @@
 #include "coll/hierarchy/collectives.hpp"
 #include "coll/hierarchy/parts.hpp"
 #include "coll/schedule/data.hpp"
+#include "object/comm.hpp"
 #include "placement/node_map.hpp"
 
 namespace tasuki::hierarchy {
@@ -26,14 +27,15 @@ struct RecordedCall {
   CallData data;
   Schedule schedule;
   std::vector<Part> parts;  // what the schedule's calls refer to by their numbers
+  Code error = 0;           // of what was told before
 };
 
 class RecordedCalls {
  public:
-  /// The record of such a call of `rank`. REQUIRES: each node has a rank on the root's lane; the same map and
-  /// rank each time.
-  std::unique_ptr<RecordedCall> take(Collective& collective, const NodeMap& map, int rank, int root,
-                                     const CallData& data);
+  /// The record of such a call of `rank`; the ranks of `node` may tell each other what they know of it.
+  /// REQUIRES: each node has a rank on the root's lane; the same map, node and rank each time.
+  std::unique_ptr<RecordedCall> take(Collective& collective, const NodeMap& map, Comm& node, int rank,
+                                     int root, const CallData& data);
   /// It has run, and may run again.
   void give_back(std::unique_ptr<RecordedCall> record);
 

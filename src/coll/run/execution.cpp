@@ -91,8 +91,9 @@ void plan_chosen(Execution& execution, const Problem& problem, int root, const C
       flat.composed = false;
       return plan_chosen(execution, flat, root, data);
     }
-    execution.call_recorded(*hierarchy, hierarchy->records().take(*algorithm.collective, nodes,
-                                                                  execution.comm().rank, root, data));
+    execution.call_recorded(*hierarchy,
+                            hierarchy->records().take(*algorithm.collective, nodes, hierarchy->node(),
+                                                      execution.comm().rank, root, data));
     execution.schedule.algorithm = selection.algorithm;
     return;
   }
@@ -126,7 +127,7 @@ void Execution::retain_arguments() {
 
 void Execution::restart() {
   round_ = 0;
-  error_ = 0;
+  error_ = recorded_ != nullptr ? recorded_->error : 0;
   over = false;
   if (schedule.algorithm >= 0 && !comm_->hidden) ++process_.counters.algorithms[schedule.algorithm];
 }
