@@ -29,6 +29,7 @@
 #include "progress/reporter.hpp"
 #include "reduction/op.hpp"
 #include "rma/message/messengers.hpp"
+#include "tuning/networks.hpp"
 #include "tuning/table.hpp"
 
 namespace tasuki {
@@ -93,12 +94,28 @@ void take_thresholds(PointToPoint& p2p, const Parameters& parameters) {
   p2p.read_settings();
 }
 
+/// What is built in, with the row of the network that this job has.
+Parameters built_in_parameters(const Process& process) {
+  const Config& config = process.config;
+  Parameters parameters;
+  if (process.directory.nodes() == 1) return parameters;
+  if (!process.directory.has_virtual_nodes() || config.network == kNetworkFabric) {
+    take_tcp_network(&parameters);
+  } else {
+    take_imitated_network(static_cast<double>(config.network_latency_ns),
+                          static_cast<double>(config.network_mb_per_second),
+                          static_cast<double>(config.network_node_mb_per_second), &parameters);
+  }
+  return parameters;
+}
+
 /// The machine's parameters, from the file that the user names. A bad one is reported and not used.
 void load_tuning(Process& process) {
   const std::string& file = process.config.tuning_file;
   const char* text = process.launcher.tuning_table();
+  Table table{.parameters = built_in_parameters(process)};
+  process.collectives->selector.set_table(table);
   if (text == nullptr ? file.empty() : *text == '\0') return;
-  Table table;
   std::string error;
   const bool foreign_allowed = process.config.tuning_foreign != 0;
   if (text != nullptr ? take_table(file, text, &table, &error)

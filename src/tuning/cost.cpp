@@ -67,21 +67,38 @@ double turns_ns(const Problem& problem, const Parameters& parameters) {
   return (ranks_per_processor(problem) - 1) * parameters.turn_ns;
 }
 
+namespace {
+
+/// What the nodes' ways to each other take, which those that send at the same time share: all ranks of a node
+/// do, or, in a part between nodes, as many lanes as there are.
+double shared_way_ns(const Cost& cost, const Problem& problem, const Parameters& parameters) {
+  const double lanes =
+      std::max(1.0, static_cast<double>(problem.nodes) * problem.node_ranks_max / problem.size);
+  return lanes / problem.nodes *
+         std::max(cost.messages * parameters.network_gap_ns,
+                  cost.total_bytes / parameters.network_node_bytes_per_ns);
+}
+
+}  // namespace
+
 double cost_ns(const Cost& cost, const MessageParameters& message, const Problem& problem,
                const Parameters& parameters) {
   const double crowd = ranks_per_processor(problem);
   const double processors = processors_at_work(problem);
   // On a node the sender and the receiver share the work of copying; a network carries both ways at once.
-  const double ends = &message == &parameters.network ? 1 : 2;
-  const bool is_long = cost.total_bytes > parameters.long_bytes * cost.messages;
+  const bool is_network = &message == &parameters.network;
+  const double ends = is_network ? 1 : 2;
+  const double long_bytes = is_network ? parameters.network_long_bytes : parameters.long_bytes;
+  const bool is_long = cost.total_bytes > long_bytes * cost.messages;
   const double messages = std::max(cost.steps, 2 * cost.messages / processors);
   const double bytes = std::max(cost.bytes, ends * cost.total_bytes / processors);
   const double reduced = std::max(cost.reduced_bytes, cost.total_reduced_bytes / processors);
   const double total = cost.total_bytes + cost.total_reduced_bytes + problem.size * cost.copied_bytes;
+  const double way = messages * (message.software_ns + (is_long ? message.long_ns : 0)) +
+                     bytes / (is_long ? message.bytes_per_ns : message.eager_bytes_per_ns);
   const double work =
       crowd * (parameters.plan_ns + cost.copied_bytes / parameters.copied_bytes_per_ns) +
-      messages * (message.software_ns + (is_long ? message.long_ns : 0)) +
-      bytes / (is_long ? message.bytes_per_ns : message.eager_bytes_per_ns) +
+      (is_network ? std::max(way, shared_way_ns(cost, problem, parameters)) : way) +
       reduced / parameters.reduced_bytes_per_ns +
       uncached_share(problem, parameters) * total / problem.nodes / parameters.node_bytes_per_ns;
   const double turns = turns_ns(problem, parameters);

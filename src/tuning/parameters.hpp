@@ -1,7 +1,8 @@
 // What the machine needs for the things that collectives are made of: the parameters of the cost formulas.
 // A table can be read from a file (tuning/table.hpp); docs/tuning.md has what each is. The built-in ones were
 // fitted to a virtual machine with two processors of the Sapphire Rapids generation by `make
-// fit-collectives`, but for those of ranks that share no cache, which are guesses.
+// fit-collectives`, but for those of ranks that share no cache, which are guesses. The row of the network is
+// that of the imitated one as it is when not set; tuning/networks.hpp has those of others.
 //
 // Pure data. Times in nanoseconds, rates in bytes per nanosecond (that is GB/s).
 #pragma once
@@ -37,6 +38,11 @@ struct Parameters {
   CopyThresholds cache_copies, package_copies, machine_copies;
   MessageParameters network = {1000, 2000, 5, 5, 4000};
   double long_bytes = 16 * 1024;  // a message that is longer waits for its receive (TASUKI_EAGER_BYTES_MAX)
+
+  // Between nodes. What all ranks of a node send shares the node's way to the others.
+  double network_long_bytes = 64 * 1024;
+  double network_gap_ns = 0;               // from one message that leaves a node to the next; 0: nothing
+  double network_node_bytes_per_ns = 1e6;  // of all ranks of a node together, each way
 
   double plan_ns = 185;                // to write a schedule of messages, and to begin it
   double reduced_bytes_per_ns = 17.6;  // T_C: combined by one rank, of what has come in a message

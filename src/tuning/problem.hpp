@@ -35,6 +35,8 @@ struct Problem {
   bool flags =
       false;  // it may run straight over the flags of the node segment (coll/shm/flag_collectives.hpp)
 
+  bool several_jobs = false;  // whose tables of parameters may differ
+
   int nodes = 1;                    // that the ranks are on
   int node_ranks_max = 1;           // ranks on the node that has the most
   bool consecutive = true;          // the ranks of each node follow one another in the communicator

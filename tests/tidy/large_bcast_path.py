@@ -67,7 +67,7 @@ BESIDE = {
     *("refuse", "call_recorded", "check_length", "look_for_cuts"),
     *("awaits_hold", "ends_awake", "activate"),
     *("run_step", "combine", "accept", "memory_of", "refuse_memory", "is_copied", "is_read"),
-    *("problem", "parameters", "round_up"),
+    *("problem", "parameters", "parameters_for", "round_up"),
 }
 
 

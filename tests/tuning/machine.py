@@ -13,7 +13,11 @@ from tasuki.tuning.cases import algorithm_of
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PRICE = ROOT / "build" / "release" / "price"
 PROGRAMS = programs.Programs(
-    pathlib.Path("mpiexec"), pathlib.Path("algorithms"), PRICE, pathlib.Path("message_ways")
+    pathlib.Path("mpiexec"),
+    pathlib.Path("algorithms"),
+    PRICE,
+    pathlib.Path("message_ways"),
+    pathlib.Path("network_ways"),
 )
 PROCESSORS = 4
 PLACES = [messages.Processor(number, str(number), "0", "0-3") for number in range(PROCESSORS)]

@@ -20,7 +20,7 @@ def prefix(tmp_path_factory):
     folder = tmp_path_factory.mktemp("prefix")
     release = made_up.PRICE.parent
     programs = {"bin/mpiexec": release / "bin/mpiexec", "libexec/tasuki/price": made_up.PRICE}
-    for name in ("algorithms", "message_ways"):
+    for name in ("algorithms", "message_ways", "network_ways"):
         programs[f"libexec/tasuki/{name}"] = release / name
     for name, target in programs.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

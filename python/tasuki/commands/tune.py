@@ -16,8 +16,25 @@ import typer
 from tasuki.commands import Refusal
 
 RANKS_MAX = 1024
+NETWORK_SECONDS_MAX = 30  # more do not tell more
 DURATION = re.compile(r"(?P<number>\d+(\.\d+)?)(?P<unit>s|m|min|h|)")
 UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
+
+Table = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The table to start from; the built-in one when not given."),
+]
+Source = Annotated[
+    Path | None,
+    typer.Option("--from", metavar="FILE", help="Times that were measured before: --times, `make regret`."),
+]
+Host = Annotated[
+    str,
+    typer.Option(
+        metavar="HOST:N[,HOST:N…]",
+        help="Only the network between these hosts, as mpiexec --host takes them; all hosts are alike.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -37,20 +54,13 @@ def tune(
     operations: Annotated[
         str, typer.Option(metavar="NAME[,NAME…]", help="Only these operations: bcast,allreduce.")
     ] = "",
-    table: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The table to start from; the built-in one when not given."),
-    ] = None,
-    source: Annotated[
-        Path | None,
-        typer.Option(
-            "--from", metavar="FILE", help="Times that were measured before: --times, `make regret`."
-        ),
-    ] = None,
+    table: Table = None,
+    source: Source = None,
     times: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the times, for --from.")] = None,
     only_messages: Annotated[
         bool, typer.Option("--only-messages", help="Only who copies messages; prints every way by size.")
     ] = False,
+    host: Host = "",
     check: Annotated[
         bool, typer.Option("--check/--no-check", help="Measure every change once more, old against new.")
     ] = True,
@@ -76,6 +86,8 @@ def tune(
 
         tasuki tune --only-messages                   seconds; who copies messages, and the times of each way
 
+        tasuki tune --host a:2,b:2 --table tuning.json -o hosts.json     adds the network between hosts
+
     Then: `TASUKI_TUNING_FILE=tuning.json mpiexec …`. The table holds for this machine and this version of the
     library; elsewhere it is refused. docs/tuning.md describes the file.
     """
@@ -84,10 +96,14 @@ def tune(
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as by Ctrl-C, so that no job is left behind
     if only_messages and (source is not None or times is not None):
         raise Refusal("tune: --only-messages: takes no --from and no --times")
+    if host and (only_messages or source is not None or times is not None):
+        raise Refusal(f"tune: --host {host}: takes no --only-messages, --from and --times")
     for path in filter(None, (out, times)):
         must_be_writable(path)
     try:
-        if only_messages:
+        if host:
+            run_network(host, budget, table, prefix, out)
+        elif only_messages:
             run_messages(budget, table, check, prefix, out)
         else:
             run(ranks, budget, operations, table, source, check, prefix, out, times)
@@ -122,6 +138,22 @@ def run_messages(budget, table, check, prefix, out) -> None:
         new, founds = session.tune_messages(found, settings, watch)
     show.show_ways(console, founds)
     show.show_messages(console, tables.parameters(found.price), founds)
+    tables.save(new, out)
+    console.print(f"use it by TASUKI_TUNING_FILE={out}")
+
+
+def run_network(host, budget, table, prefix, out) -> None:
+    """The network between hosts."""
+    from tasuki.tuning import network, programs, show, tables
+
+    found = programs.find(prefix)
+    old = tables.builtin(found.price) if table is None else tables.load(table, found.price)
+    console = make_console()
+    warn_if_busy(console)
+    seconds = min(seconds_of(budget), NETWORK_SECONDS_MAX)
+    rows = network.measured(found, ["--host", host], None, seconds)
+    new = network.tuned(old, rows)
+    show.show_network(console, tables.parameters(found.price), rows, old, new)
     tables.save(new, out)
     console.print(f"use it by TASUKI_TUNING_FILE={out}")
 

@@ -17,6 +17,7 @@ class Programs:
     algorithms: Path  # bench/algorithms.cpp
     price: Path  # tools/price.cpp
     message_ways: Path  # bench/message_ways.cpp
+    network_ways: Path  # bench/network_ways.cpp
 
 
 def find(prefix: Path | str | None = None) -> Programs:
@@ -27,7 +28,7 @@ def find(prefix: Path | str | None = None) -> Programs:
         raise TuningError(str(error)) from None
     prefix = prefix.absolute()
     libexec = prefix / "libexec" / "tasuki"
-    names = ("algorithms", "price", "message_ways")
+    names = ("algorithms", "price", "message_ways", "network_ways")
     found = Programs(prefix / "bin/mpiexec", *(libexec / name for name in names))
     for path in dataclasses.astuple(found):
         if not os.access(path, os.X_OK):

@@ -109,7 +109,7 @@ class Session:
             self.see_closer(found.values)
             self.watch.stage("fitting")
         found = self.fitted(polished=True)
-        table = TuningTable(found.values)
+        table = TuningTable(found.values, names_network=self.old.names_network)
         cases = self.samples.cases()
         models, olds = self.choices(table, cases), self.real_old_choices(cases)
         decisions = decide.decide_all(self.samples, models, olds)
@@ -352,6 +352,6 @@ def tune_messages(
     if settings.check:
         watch.stage("old against new")
         tuning.see_again(founds, begin + settings.budget_seconds)
-    new = TuningTable(dict(old.values), dict(old.choices))
+    new = TuningTable(dict(old.values), dict(old.choices), names_network=old.names_network)
     messages.set_thresholds(new, old, founds)
     return new, founds

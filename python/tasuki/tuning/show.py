@@ -42,6 +42,24 @@ def parameter_table(rows: list[Parameter], outcome: Outcome) -> Table:
     return table
 
 
+def show_network(console: Console, rows: list[Parameter], times, old, new) -> None:
+    """What messages between hosts took, and the network's row before and after."""
+    seen = Table(title="messages between hosts", title_justify="left", header_style="bold")
+    for column in ("kind", "pairs at once", "bytes", "least us", "median us"):
+        seen.add_column(column, justify="left" if column == "kind" else "right")
+    for row in times:
+        median = f"{1e6 * statistics.median(row.seconds):.2f}"
+        seen.add_row(row.kind, str(row.pairs), bytes_text(row.bytes), f"{row.ns() / 1e3:.2f}", median)
+    table = Table(title="parameters", title_justify="left", header_style="bold")
+    for column in ("parameter", "unit", "before", "after", "what it is"):
+        table.add_column(column, justify="right" if column in ("before", "after") else "left")
+    for row in rows:
+        if row.path.startswith(tables.NETWORK):
+            before, after = (f"{one.values[row.path]:.4g}" for one in (old, new))
+            table.add_row(row.path, unit_of(row.path), before, after, row.description)
+    console.print(seen, table)
+
+
 def change_groups(outcome: Outcome) -> list[tuple[str, int, list[Case], str, str]]:
     """(operation, ranks, cases of neighbouring sizes, old series, new series) of what changed."""
     kinds = collections.defaultdict(dict)

@@ -16,6 +16,7 @@ import tasuki
 from tasuki.tuning import TuningError
 
 VERSION = 1
+NETWORK = "messages.network."  # begins the names of what `tasuki tune --host` measures
 SECONDS_MAX = 60
 DIGITS = 4  # of a parameter in a file
 THRESHOLD = "_bytes_min"  # ends the names of those parameters that are whole bytes
@@ -47,6 +48,7 @@ class TuningTable:
     choices: dict[str, str] = dataclasses.field(default_factory=dict)
     made_on: dict | None = None  # a machine; None: written by hand
     path: str = ""
+    names_network: bool = False  # its values of the network were measured: without, a job takes its own
 
 
 def listed(program: Path, word: str) -> list[str]:
@@ -75,7 +77,7 @@ def builtin_thresholds(program: Path) -> dict[str, int]:
 
 
 def rounded(path: str, value: float, digits: int) -> float | int:
-    return int(value) if path.endswith(THRESHOLD) else float(f"{value:.{digits}g}")
+    return int(value) if path.endswith((THRESHOLD, "long_bytes")) else float(f"{value:.{digits}g}")
 
 
 def document_of(
@@ -136,8 +138,9 @@ def load(path: Path | str, price: Path) -> TuningTable:
     for name in ("tasuki_tuning", *WORDS):
         document.pop(name, None)
     values = {present_parameter(name): value for name, value in values_of(document).items()}
+    names_network = any(name.startswith(NETWORK) for name in values)
     choices = {case: present_choice(series) for case, series in choices.items()}
-    return TuningTable(builtin(price).values | values, choices, made_on, str(path))
+    return TuningTable(builtin(price).values | values, choices, made_on, str(path), names_network)
 
 
 def processor_name() -> str:
@@ -161,12 +164,17 @@ def this_machine() -> dict:
 def save(table: TuningTable, path: Path | str) -> None:
     """Writes a table as one made on this machine, all of it or nothing."""
     machine = this_machine()
+    values = {
+        name: value
+        for name, value in table.values.items()
+        if table.names_network or not name.startswith(NETWORK)
+    }
     document = {
         "tasuki_tuning": VERSION,
         "machine": f"{platform.node()}: {machine['processor'] or platform.machine()}",
         "written": time.strftime("%Y-%m-%d"),
         "made_on": machine,
-        **document_of(table.values, table.choices, DIGITS),
+        **document_of(values, table.choices, DIGITS),
     }
     path = Path(path)
     draft = path.with_name(path.name + ".part")

@@ -27,6 +27,7 @@ Problem problem_of_part(const Problem& whole, Among among, Operation operation, 
                .bytes = bytes,
                .commutative = whole.commutative,
                .uniform = uniform,
+               .several_jobs = whole.several_jobs,
                .processors = whole.processors,
                .distance = whole.distance};
   if (among == kNode) {
@@ -41,9 +42,9 @@ Problem problem_of_part(const Problem& whole, Among among, Operation operation, 
   return part;
 }
 
-/// As Problem::bytes says.
 constexpr Count kSizeBytes = 8;  // of a number that ranks tell each other
 
+/// As Problem::bytes says.
 Count bytes_of(const Part& part, int size) {
   const auto& [elements, out, blocks, vector] = part.data;
   switch (part.operation) {
@@ -123,10 +124,10 @@ bool has_hierarchy(const Problem& problem) {
 bool has_lanes(const Problem& problem) {
   return has_hierarchy(problem) && has_equal_nodes(problem);
 }
-bool may_call_lanes(const Problem& problem) {
 bool may_call_parts(const Problem& problem) {
   return problem.composed && has_hierarchy(problem) && !problem.in_place;
 }
+bool may_call_lanes(const Problem& problem) {
   return problem.composed && has_lanes(problem);
 }
 bool may_call_lanes_in_order(const Problem& problem) {
@@ -171,13 +172,13 @@ double hierarchical_ns(const Problem& problem, const Parameters& parameters, Cou
     case kAlltoall:  // packed twice, and unpacked
       return sum({{kNode, kAlltoall, nodes * bytes}, {kLanes, kAlltoall, ranks * bytes}}) +
              cost_ns({.copied_bytes = 3.0 * static_cast<double>(problem.size * bytes)}, problem, parameters);
-    case kReduceScatter:
     case kGatherv:  // sizes, then blocks, of which only their owners know how long they are
       return sum({{kNode, kAllgather, ranks * kSizeBytes}, {kNode, kGatherv, 0}, {kCarriers, kGatherv, 0}});
     case kScatterv:
       return sum({{kNode, kAllgather, ranks * kSizeBytes}, {kCarriers, kScatterv, 0}, {kNode, kScatterv, 0}});
     case kAlltoallv:
       return sum({{kNode, kAlltoall, nodes * kSizeBytes}, {kNode, kAlltoallv, 0}, {kLanes, kAlltoallv, 0}});
+    case kReduceScatter:
       return sum({{kNode, kReduceScatter, bytes}, {kLanes, kReduceScatter, bytes / ranks}}) +
              bytes_per_rank / parameters.copied_bytes_per_ns;
     default:  // scan, exscan

@@ -43,7 +43,7 @@ class Selector {
     if (remembered.choice.place == Selection::kNone || !(remembered.problem == problem)) {
       remembered.problem = problem;
       remembered.choice =
-          tasuki::choose(candidates_of(problem.operation), problem, parameters_, wanted(problem));
+          tasuki::choose(candidates_of(problem.operation), problem, parameters_for(problem), wanted(problem));
       if (explainer_) explainer_->chosen(problem, remembered.choice);
     }
     return remembered.choice;
@@ -54,12 +54,17 @@ class Selector {
     Remembered& remembered = parts_[slot_of(problem)];
     if (remembered.choice.place == Selection::kNone || !(remembered.problem == problem)) {
       remembered.problem = problem;
-      remembered.choice = tasuki::choose(candidates_of(problem.operation), problem, parameters_, {});
+      remembered.choice =
+          tasuki::choose(candidates_of(problem.operation), problem, parameters_for(problem), {});
     }
     return remembered.choice;
   }
 
   const Parameters& parameters() const { return parameters_; }
+  /// What all ranks have alike: where they are of several jobs, what is built in.
+  const Parameters& parameters_for(const Problem& problem) const {
+    return problem.several_jobs ? kBuiltIn : parameters_;
+  }
   void set_table(Table table) {
     parameters_ = table.parameters;
     measured_ = std::move(table.choices);
@@ -83,6 +88,7 @@ class Selector {
     Problem problem;
     Selection choice;
   };
+  static constexpr Parameters kBuiltIn{};
   static constexpr std::size_t kSlots = 64;
   static std::size_t slot_of(const Problem& problem);
 

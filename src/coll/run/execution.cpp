@@ -22,18 +22,24 @@ constexpr int kFormShift = 29;  // of a tag: the form of the collective; its num
 // not that of the local communicator's own collectives, whose tags are counted apart.
 constexpr Plane kLocalPlane = Plane::kOther;
 
-inline constexpr Slot<const double> kProcessorsSlot{SlotNumber::kProcessors};
+/// What a communicator's ranks share of their jobs.
+struct Sharing {
+  bool several_jobs;
+  /// That the ranks on a node share, where all know alike how many there are: not where some are of other
+  /// jobs, which may have been given others. 0 else.
+  double processors;
+};
 
-/// The processors that the ranks of `comm` on a node share, where all know alike how many there are: not
-/// where some are of other jobs, which may have been given others. 0 else.
-double processors_of(Comm& comm) {
-  if (const double* known = comm.slots.get(kProcessorsSlot)) return *known;
+inline constexpr Slot<const Sharing> kSharingSlot{SlotNumber::kProcessors};
+
+const Sharing& sharing_of(Comm& comm) {
+  if (const Sharing* known = comm.slots.get(kSharingSlot)) return *known;
   const auto& endpoints = comm.group->endpoints;
   const bool one_job = std::all_of(endpoints.begin(), endpoints.end(),
                                    [&](int endpoint) { return endpoint < comm.process.size; });
   const double processors = one_job ? comm.process.node.processors_per_node() : 0;
-  comm.slots.set(kProcessorsSlot, std::make_shared<const double>(processors));
-  return processors;
+  comm.slots.set(kSharingSlot, std::make_shared<const Sharing>(Sharing{!one_job, processors}));
+  return *comm.slots.get(kSharingSlot);
 }
 
 /// The grid that the communicator was given, without the dimensions of one rank.
@@ -72,7 +78,8 @@ Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm 
   problem.nodes = nodes.nodes();
   problem.node_ranks_max = nodes.largest();
   problem.consecutive = nodes.is_consecutive();
-  problem.processors = processors_of(comm);
+  problem.processors = sharing_of(comm).processors;
+  problem.several_jobs = sharing_of(comm).several_jobs;
   problem.extents = extents_of(comm);
   problem.node_segment = problem.blocking && node_segment_of(comm) != nullptr;
   problem.composed = problem.blocking && may_have_hierarchy(comm);
@@ -104,7 +111,7 @@ void plan_chosen(Execution& execution, const Problem& problem, int root, const C
                       .segment_bytes = selection.segment_bytes,
                       .nodes = &nodes,
                       .problem = &problem,
-                      .parameters = &selector.parameters(),
+                      .parameters = &selector.parameters_for(problem),
                       .selector = &selector},
                      data);
 }

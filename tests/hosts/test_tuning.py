@@ -1,0 +1,60 @@
+"""`tasuki tune --host` measures the network between hosts, and jobs over hosts choose by its row in the table."""
+
+import json
+import pathlib
+import re
+import sys
+
+import harness
+import pytest
+from harness import ROOT, compile_program
+
+HERE = pathlib.Path(__file__).resolve().parent
+MPIEXEC = harness.PREFIX / "bin/mpiexec"
+
+
+def test_tune_measures_the_network_and_jobs_choose_by_it(make_hosts):
+    hosts = make_hosts(2)
+    table = hosts.shared_folder / "hosts.json"
+    words = [
+        sys.executable,
+        "-m",
+        "tasuki.cli",
+        "tune",
+        "--prefix",
+        harness.PREFIX,
+        "--budget",
+        "1s",
+        "-o",
+        table,
+    ]
+    environment = {"PYTHONPATH": str(ROOT / "python")}
+    done = hosts[0].run([*words, "--host", "node1:2,node2:2"], environment=environment)
+    assert done.returncode == 0, done.text
+    document = json.loads(table.read_text())
+    row = document["messages"]["network"]
+    assert 1e3 < row["software_ns"] + row["latency_ns"] < 1e8
+    assert row["gap_ns"] > 0 and row["long_bytes"] == 64 << 10
+    assert 1e-3 < row["bytes_per_ns"] < 1e3 and 1e-3 < row["node_bytes_per_ns"] < 1e3
+    # A network where an empty message takes a second: what is predicted, on all hosts, says so.
+    row["latency_ns"] = 1e9
+    table.write_text(json.dumps(document))
+    program = compile_program(HERE / "shapes.c")
+    settings = {"TASUKI_TUNING_FILE": str(table), "TASUKI_EXPLAIN": "all"}
+    done = hosts[0].run([MPIEXEC, "--host", "node1:2,node2:2", program], environment=settings)
+    assert done.returncode == 0, done.text
+    told = re.findall(r"rank (\d): .* among 4 ranks: .*predicted (\S+) ms", done.stderr)
+    assert {rank for rank, ms in told if float(ms) >= 1000} == {"0", "1", "2", "3"}, done.text
+
+
+@pytest.mark.parametrize(
+    "host, reason", [("node1:2", "all ranks are on one node, expected two or more nodes")]
+)
+def test_tune_needs_two_hosts(make_hosts, host, reason):
+    hosts = make_hosts(1)
+    words = [sys.executable, "-m", "tasuki.cli", "tune", "--prefix", harness.PREFIX, "--budget", "1s"]
+    environment = {"PYTHONPATH": str(ROOT / "python")}
+    table = hosts.shared_folder / "none.json"
+    done = hosts[0].run([*words, "-o", table, "--host", host], environment=environment)
+    assert done.returncode == 2 and reason in done.stderr, done.text
+    assert not table.exists()

@@ -1,0 +1,56 @@
+"""The row of the network: what made-up messages between hosts took gives the parameters that they were made
+by; and a table says nothing of a network that nobody has measured."""
+
+import json
+
+import machine as made_up
+import pytest
+from tasuki.tuning import network, tables
+
+SOFTWARE, LATENCY, RATE, LONG, GAP, NODE_RATE = 2000.0, 9000.0, 2.5, 21000.0, 1500.0, 4.0
+PAIRS = 2
+
+
+def message_ns(size):
+    return SOFTWARE + LATENCY + size / RATE + (LONG if size > network.LONG_BYTES else 0)
+
+
+def rows():
+    """As bench/network_ways.cpp prints them, of a network with those parameters."""
+    sizes = (8, 64, 512, 4096, 16384, 65536, 131072, 262144, 1 << 20, 4 << 20)
+    found = [network.Row("ping", 1, size, [1e-9 * message_ns(size)] * 3) for size in sizes]
+    for pairs in (1, PAIRS):
+        for size in (8, 1 << 20):
+            window = max(1, min(network.WINDOW, network.WINDOW_BYTES // size))
+            each = max(SOFTWARE, pairs * GAP) if size == 8 else max(size / RATE, pairs * size / NODE_RATE)
+            ns = each + message_ns(8) / window  # the answer
+            found.append(network.Row("stream", pairs, size, [1e-9 * ns] * 3))
+    return found
+
+
+def test_the_parameters_are_found():
+    values = network.fitted(rows())
+    expected = {
+        "software_ns": SOFTWARE,
+        "latency_ns": LATENCY,
+        "bytes_per_ns": RATE,
+        "eager_bytes_per_ns": RATE,
+        "long_ns": LONG,
+        "gap_ns": GAP,
+        "node_bytes_per_ns": NODE_RATE,
+    }
+    for name, value in expected.items():
+        assert values[tables.NETWORK + name] == pytest.approx(value, rel=0.01), name
+
+
+def test_only_a_measured_network_stands_in_a_table(tmp_path):
+    path = tmp_path / "table.json"
+    tables.save(made_up.builtin(), path)
+    assert "network" not in json.loads(path.read_text())["messages"]
+    old = tables.load(path, made_up.PRICE)
+    assert not old.names_network
+    tables.save(network.tuned(old, rows()), path)
+    new = tables.load(path, made_up.PRICE)
+    assert new.names_network
+    assert new.values["messages.network.long_ns"] == pytest.approx(LONG, rel=0.01)
+    assert new.values["messages.cache.long_ns"] == old.values["messages.cache.long_ns"]
