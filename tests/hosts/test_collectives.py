@@ -1,4 +1,4 @@
-"""Collectives over hosts are right on every shape, also by the algorithms with parts within hosts and between."""
+"""Collectives over hosts are right on every shape, also by algorithms with parts within hosts and between."""
 
 import pathlib
 

@@ -69,6 +69,25 @@ def test_hints_of_files_name_hosts(over):
     assert done.returncode == 0 and "romio_aggregator_list = 2\n" in done.stdout, done.text
 
 
+@pytest.mark.parametrize("shape, ranks", [("2x2", "0 2 1 3"), ("3x1", "0 1 2")])
+def test_aggregators_are_one_of_each_host_in_turn(over, shape, ranks):
+    """So parts of a file that follow one another go to different hosts, however the ranks lie."""
+    here = over(shape)
+    program = harness.compile_program("io_hints.c")
+    words = [
+        program,
+        here.folder / "file",
+        "romio_cb_write=enable",
+        "romio_cb_read=enable",
+        "cb_config_list=*:*",
+    ]
+    done = here.run([here.mpiexec, "-n", len(ranks.split()), *words])
+    assert done.returncode == 0 and f"romio_aggregator_list = {ranks}\n" in done.stdout, done.text
+    if shape == "2x2":
+        done = here.run([here.mpiexec, "-n", 4, "--map-by", "node", *words])
+        assert done.returncode == 0 and "romio_aggregator_list = 0 1 2 3\n" in done.stdout, done.text
+
+
 # ---- programs of others ----------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""`tasuki tune --host` measures the network between hosts, and jobs over hosts choose by its row in the table."""
+"""`tasuki tune --host` measures the network between hosts; jobs over hosts choose by its row in the table."""
 
 import json
 import pathlib
