@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -60,11 +61,13 @@ OfiLink::Wiring wiring_of(Directory& directory, Launcher& launcher, const Config
   return wiring;
 }
 
-ofi::Wish wish_of(const Config& config, const std::string& address, bool one_machine) {
+/// `place`: of this rank among those of its node.
+ofi::Wish wish_of(const Config& config, const std::string& address, bool one_machine, int place) {
   return {.provider = config.net_provider,
           .interface = config.net_interface,
           .address = address,
           .one_machine = one_machine,
+          .place = place,
           .copying = {.bytes_min = static_cast<std::uint64_t>(config.net_copy_bytes_min),
                       .bytes_max = static_cast<std::uint64_t>(config.net_copy_bytes_max),
                       .naming = static_cast<ofi::Naming>(config.net_register),
@@ -86,7 +89,9 @@ std::unique_ptr<Link> make_network_link(std::unique_ptr<Link> behind, Doorbells&
   const int rank = behind->self();
   std::string error;
   std::unique_ptr<OfiLink> link;
-  auto fabric = OfiLink::open(config.net_library, wish_of(config, address, one_machine), &error);
+  const auto own = nodes.begin() + rank;
+  const auto place = static_cast<int>(std::count(nodes.begin(), own, *own));
+  auto fabric = OfiLink::open(config.net_library, wish_of(config, address, one_machine, place), &error);
   if (fabric != nullptr) {
     link = OfiLink::make(&behind, doorbells, std::move(nodes), std::move(fabric),
                          wiring_of(directory, launcher, config), clock, &error);
@@ -113,7 +118,8 @@ bool get_network_secret(const Directory& directory, std::string* text) {
 bool add_network_link(std::unique_ptr<Link>* link, Doorbells& doorbells, bool one_machine,
                       const std::string& address, Directory& directory, Launcher& launcher,
                       const Config& config, const Clock& clock, std::string* error) {
-  auto fabric = OfiLink::open(config.net_library, wish_of(config, address, one_machine), error);
+  auto fabric =
+      OfiLink::open(config.net_library, wish_of(config, address, one_machine, directory.rank()), error);
   if (fabric == nullptr) return false;
   OfiLink::Wiring wiring = wiring_of(directory, launcher, config);
   wiring.card = [](int, std::string*) { return false; };  // the link behind reaches all ranks of the job

@@ -74,8 +74,8 @@ constexpr EnumRow kNetwork = {"network", kNetworkItems, 2};
 constexpr const char* kNetWaitItems[] = {"automatic", "uring", "thread"};
 constexpr EnumRow kNetWait = {"net_wait", kNetWaitItems, 3};
 // The order is that of ofi::Naming.
-constexpr const char* kNetRegisterItems[] = {"automatic", "heap", "each", "none"};
-constexpr EnumRow kNetRegister = {"net_register", kNetRegisterItems, 4};
+constexpr const char* kNetRegisterItems[] = {"automatic", "heap", "each"};
+constexpr EnumRow kNetRegister = {"net_register", kNetRegisterItems, 3};
 // The order is that of ofi::Tell.
 constexpr const char* kNetTellItems[] = {"automatic", "data", "order", "delivery"};
 constexpr EnumRow kNetTell = {"net_tell", kNetTellItems, 4};
@@ -171,26 +171,20 @@ constexpr Setting kRows[] = {
     {"TASUKI_NET_PROBE", SettingType::kFlag, &Config::net_probe, 0, 1, &kSwitch, Change::kBeforeInit,
      Scope::kLocal, Verbosity::kTunerBasic, Part::kTransport,
      "try in MPI_Init whether each host reaches the next and the one before it, by a connection each"},
-    number("TASUKI_NET_COPY_BYTES_MIN", SettingType::kBytes, &Config::net_copy_bytes_min, 1, kGiB * 1024,
-           Change::kBeforeInit, Scope::kAllEqual, Verbosity::kTunerBasic, Part::kTransport,
-           "from which size on a message between hosts goes straight from one buffer to the other, by the "
-           "network's puts and gets; automatic: as suits the provider (docs/fabric.md)"),
     number("TASUKI_NET_COPY_BYTES_MAX", SettingType::kBytes, &Config::net_copy_bytes_max, 1, kGiB * 1024,
            Change::kBeforeInit, Scope::kLocal, Verbosity::kTunerDetail, Part::kTransport,
            "the longest single put or get of the network: longer ones go in parts; automatic: what the "
            "provider can"),
     {"TASUKI_NET_REGISTER", SettingType::kChoice, &Config::net_register, 0, kNetRegister.size - 1,
      &kNetRegister, Change::kBeforeInit, Scope::kLocal, Verbosity::kTunerDetail, Part::kTransport,
-     "which memory of messages is registered with the network: heap, the symmetric heap once and other "
-     "memory "
-     "by each message; each, all of it by each message that is long enough; none; automatic: by what "
-     "registering costs with this provider"},
+     "what is registered with the network: heap, the symmetric heap once and other memory piece by piece; "
+     "each, "
+     "all of it piece by piece; automatic: by what registering costs with this provider"},
     {"TASUKI_NET_TELL", SettingType::kChoice, &Config::net_tell, 0, kNetTell.size - 1, &kNetTell,
      Change::kBeforeInit, Scope::kLocal, Verbosity::kTunerDetail, Part::kTransport,
-     "how a receiver learns that a message has been written to its buffer over the network: data, by data "
-     "that "
-     "comes with the write; order, by a packet right after it; delivery, by a packet once the write is "
-     "confirmed; automatic: the first that the provider promises"},
+     "how a rank learns that another host's rank has put something into its memory: data, by data that comes "
+     "with it; order, by a packet right after it; delivery, by a packet once it is confirmed; automatic: the "
+     "first that the provider promises"},
     {"TASUKI_NET_ATOMICS", SettingType::kFlag, &Config::net_atomics, 0, 1, &kSwitch, Change::kBeforeInit,
      Scope::kAllEqual, Verbosity::kTunerDetail, Part::kTransport,
      "ask libfabric for atomic operations, too: some providers then promise less of the order of packets"},

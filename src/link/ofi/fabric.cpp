@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <utility>
@@ -42,6 +43,17 @@ IpAddress address_of(const fi_info& info) {
     std::memcpy(address.bytes, &static_cast<const sockaddr_in6*>(info.src_addr)->sin6_addr, 16);
   }
   return address;
+}
+
+/// Of its card to the processors of this rank.
+int nearness_of(const fi_info& info) {
+  if (info.nic == nullptr || info.nic->bus_attr == nullptr || info.nic->bus_attr->bus_type != FI_BUS_PCI)
+    return kNearnessUnknown;
+  const fi_pci_attr& pci = info.nic->bus_attr->attr.pci;
+  char address[24];
+  std::snprintf(address, sizeof address, "%04x:%02x:%02x.%x", pci.domain_id, pci.bus_id, pci.device_id,
+                pci.function_id);
+  return nearness("/sys", address, own_processors());
 }
 
 std::string text_of(const char* text) {
@@ -150,8 +162,8 @@ bool Fabric::find_network(const Wish& wish, std::uint64_t capabilities, std::str
   std::vector<Offer> offers;
   std::vector<const fi_info*> infos;
   for (const fi_info* info = list; info != nullptr; info = info->next) {
-    offers.push_back(
-        {text_of(info->fabric_attr->prov_name), text_of(info->domain_attr->name), address_of(*info)});
+    offers.push_back({text_of(info->fabric_attr->prov_name), text_of(info->domain_attr->name),
+                      address_of(*info), nearness_of(*info)});
     infos.push_back(info);
   }
   Choice choice;

@@ -80,7 +80,7 @@ std::string OfiLink::description() const {
   return "packets between nodes go by libfabric " + fabric_->library().version_text() + " (" +
          fabric_->library().file + "), provider " + card_.provider + " " + card_.version + ", interface " +
          card_.interface + ", because " + fabric_->reason() + "; a rank that sleeps is woken by " +
-         sleeper_->name();
+         sleeper_->name() + "; " + ofi::text_of(fabric_->copying());
 }
 
 std::uint32_t OfiLink::bulk_bytes_max() const {

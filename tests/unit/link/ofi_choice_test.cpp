@@ -3,6 +3,12 @@
 #if TASUKI_FABRIC
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
 
 #include "link/ofi/card.hpp"
 #include "link/ofi/choice/choice.hpp"
@@ -86,6 +92,56 @@ TEST(Choice, TheLaunchersAddressGoesBeforeTheOrder) {
   EXPECT_EQ(chosen(offers, {.interface = "eth0", .address = "192.168.1.5"}), "net eth0 4");
   const auto fast = joined(offers, {{"verbs;ofi_rxm", "mlx5_0", four(10, 5, 0, 1)}});
   EXPECT_EQ(chosen(fast, {.address = "192.168.1.5"}), "verbs;ofi_rxm mlx5_0 4");
+}
+
+/// Of a host with two packages, at distance 21, and four cards: two on each.
+std::vector<Offer> four_cards() {
+  return {{"cxi", "cxi0", {}, 21}, {"cxi", "cxi1", {}, 10}, {"cxi", "cxi2", {}, 21}, {"cxi", "cxi3", {}, 10}};
+}
+
+TEST(Choice, EachRankTakesTheNearestCard) {
+  EXPECT_EQ(chosen(four_cards(), {.place = 0}), "cxi cxi1 0");
+  EXPECT_EQ(chosen(four_cards(), {.place = 1}), "cxi cxi3 0")
+      << "the ranks share those that are equally near";
+  EXPECT_EQ(chosen(four_cards(), {.place = 2}), "cxi cxi1 0");
+  EXPECT_EQ(chosen(four_cards(), {.interface = "cxi2", .place = 1}), "cxi cxi2 0");
+  auto unknown = four_cards();
+  for (Offer& offer : unknown) offer.nearness = kNearnessUnknown;
+  EXPECT_EQ(chosen(unknown, {.place = 2}), "cxi cxi2 0");
+  unknown[3].nearness = 40;
+  EXPECT_EQ(chosen(unknown, {.place = 2}), "cxi cxi3 0") << "what is known to be there, however far";
+  // One card with two addresses is one card; and which interface for TCP reaches the others is not known.
+  const std::vector<Offer> twice = {{"verbs;ofi_rxm", "mlx5_0", four(10, 5, 0, 1), 10},
+                                    {"verbs;ofi_rxm", "mlx5_0", four(10, 6, 0, 1), 10},
+                                    {"verbs;ofi_rxm", "mlx5_1", four(10, 5, 0, 2), 10}};
+  EXPECT_EQ(chosen(twice, {.place = 1}), "verbs;ofi_rxm mlx5_1 4");
+  for (const int place : {0, 1, 2}) EXPECT_EQ(chosen(ethernets("net"), {.place = place}), "net eth0 4");
+}
+
+TEST(Nearness, IsTheDistanceToTheNearestProcessor) {
+  namespace fs = std::filesystem;
+  const fs::path sys = fs::path(testing::TempDir()) / ("nearness_" + std::to_string(getpid()));
+  const auto write = [&](const std::string& path, const std::string& text) {
+    fs::create_directories((sys / path).parent_path());
+    std::ofstream(sys / path) << text << "\n";
+  };
+  write("bus/pci/devices/0000:3b:00.0/numa_node", "1");
+  write("bus/pci/devices/0000:af:00.1/numa_node", "-1");
+  write("devices/system/node/node0/cpulist", "0-3,8-11");
+  write("devices/system/node/node1/cpulist", "4-7,12-15");
+  write("devices/system/node/node2/cpulist", "");
+  write("devices/system/node/node1/distance", "21 10 30");
+  const auto to = [&](const std::string& address, const std::vector<int>& processors) {
+    return nearness(sys.string(), address, processors);
+  };
+  EXPECT_EQ(to("0000:3b:00.0", {12}), 10);
+  EXPECT_EQ(to("0000:3b:00.0", {0, 1}), 21);
+  EXPECT_EQ(to("0000:3b:00.0", {0, 15}), 10) << "it may run near to it";
+  EXPECT_EQ(to("0000:3b:00.0", {99}), kNearnessUnknown);
+  EXPECT_EQ(to("0000:af:00.1", {0}), kNearnessUnknown);
+  EXPECT_EQ(to("0000:00:00.0", {0}), kNearnessUnknown) << "there is no such card";
+  fs::remove_all(sys);
+  EXPECT_FALSE(own_processors().empty());
 }
 
 TEST(Choice, WhatDoesNotFitIsSaid) {

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -94,6 +95,25 @@ int weight_of(const Offer& offer, const Wish& wish, bool known_address) {
   return weight * 2 + (offer.address.bytes_used == 16 ? 1 : 0);
 }
 
+/// Of the offers with that weight, which are of one provider, the interfaces that are the nearest; at least
+/// one. Those over TCP are not alike: which of them reaches the other hosts is not known here.
+std::vector<int> nearest_of(const std::vector<Offer>& offers, const std::vector<int>& weights, int weight) {
+  std::vector<int> nearest;
+  for (std::size_t i = 0; i < offers.size(); ++i) {
+    if (weights[i] != weight) continue;
+    const auto is_same = [&](int other) {
+      return offers[static_cast<std::size_t>(other)].interface == offers[i].interface;
+    };
+    if (!nearest.empty() && (place_of(offers[i].provider) >= place_of("tcp") ||
+                             std::any_of(nearest.begin(), nearest.end(), is_same)))
+      continue;
+    const int least = nearest.empty() ? INT_MAX : offers[static_cast<std::size_t>(nearest.front())].nearness;
+    if (offers[i].nearness < least) nearest.clear();
+    if (offers[i].nearness <= least) nearest.push_back(static_cast<int>(i));
+  }
+  return nearest;
+}
+
 }  // namespace
 
 bool IpAddress::is_loopback() const {
@@ -121,11 +141,10 @@ bool is_meant(const std::string& interface, const Offer& offer) {
 bool choose_offer(const std::vector<Offer>& offers, const Wish& wish, Choice* choice, std::string* error) {
   int least = kNotTaken;
   const bool known_address = has_known_address(offers, wish);
-  for (std::size_t i = 0; i < offers.size(); ++i) {
-    const int weight = weight_of(offers[i], wish, known_address);
-    if (weight >= least) continue;
-    least = weight;
-    choice->index = static_cast<int>(i);
+  std::vector<int> weights;
+  for (const Offer& offer : offers) {
+    weights.push_back(weight_of(offer, wish, known_address));
+    least = std::min(least, weights.back());
   }
   if (least == kNotTaken) {
     const std::string wanted =
@@ -137,12 +156,19 @@ bool choose_offer(const std::vector<Offer>& offers, const Wish& wish, Choice* ch
     *error = "libfabric offers no network " + wanted + "; it offers " + list_of(offers);
     return false;
   }
+  const std::vector<int> nearest = nearest_of(offers, weights, least);
+  choice->index = nearest[static_cast<std::size_t>(wish.place) % nearest.size()];
   choice->reason = !wish.provider.empty() ? "TASUKI_NET_PROVIDER names the provider"
                                           : "it is the first of those that are there";
   choice->reason += !wish.interface.empty() ? ", TASUKI_NET_INTERFACE the interface"
                     : known_address         ? ", and the launcher reached this host at " + wish.address
                     : wish.one_machine      ? ", the nodes are virtual ones of this machine"
                                             : "";
+  const std::size_t more = nearest.size() - 1;
+  const int found = offers[static_cast<std::size_t>(choice->index)].nearness;
+  if (found != kNearnessUnknown) choice->reason += ", its card is at distance " + std::to_string(found);
+  if (more != 0)
+    choice->reason += ", and the ranks of this node share it and " + std::to_string(more) + " more";
   return true;
 }
 

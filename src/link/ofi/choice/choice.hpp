@@ -2,7 +2,8 @@
 //
 // An *offer* is a provider (the code for a kind of network) on an interface. Hardware goes before TCP, TCP
 // before TCP under the emulation of libfabric (ofi_rxm). Addresses that reach no other host, and interfaces
-// that containers and virtual machines make, are left out unless the user names them.
+// that containers and virtual machines make, are left out unless the user names them. Of several cards of one
+// kind a rank takes the nearest to its processors, and those of a node take the equally near ones in turn.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "link/ofi/choice/copying.hpp"
+#include "link/ofi/choice/nearness.hpp"
 
 namespace tasuki::ofi {
 
@@ -24,9 +26,10 @@ struct IpAddress {
 };
 
 struct Offer {
-  std::string provider;   // as "net" or "tcp;ofi_rxm"
-  std::string interface;  // as "eth0"
-  IpAddress address;      // of the interface; none where the network has other addresses
+  std::string provider;             // as "net" or "tcp;ofi_rxm"
+  std::string interface;            // as "eth0"
+  IpAddress address;                // of the interface; none where the network has other addresses
+  int nearness = kNearnessUnknown;  // of the card to this rank's processors; the smaller the nearer
 };
 
 /// What the user wants; empty: it is chosen.
@@ -35,6 +38,7 @@ struct Wish {
   std::string interface;     // a name, an address, or a subnet as 10.0.0.0/16
   std::string address;       // by which other hosts reach this one, as the launcher found; of use for TCP
   bool one_machine = false;  // the nodes are virtual ones: the loopback interface is enough
+  int place = 0;             // of this rank among those of its node: they share what is equally near
   CopyWish copying;
 };
 

@@ -55,18 +55,14 @@ bool plan_copies(const CopyFacts& facts, const CopyWish& wish, CopyPlan* plan, s
 }
 
 std::string text_of(const CopyPlan& plan) {
-  if (!plan.copies) return "it copies no memory: all goes by packets";
-  static constexpr const char* kTells[] = {"", "data that comes with the write",
-                                           "a packet right after the write",
-                                           "a packet once the write is confirmed"};
-  static constexpr const char* kNamings[] = {
-      "", "the symmetric heap is registered once, other memory by each message",
-      "each message that is long enough registers its memory", "no memory of messages is registered"};
-  const std::string from = plan.bytes_min == UINT64_MAX
-                               ? "all goes by packets, which are faster here; else messages would be written"
-                               : "messages from " + std::to_string(plan.bytes_min) + " bytes on are written";
-  return from + " straight into the receive buffer, told by " + kTells[static_cast<int>(plan.tell)] +
-         ", or got from the send buffer; " + kNamings[static_cast<int>(plan.naming)];
+  if (!plan.copies) return "it puts into and gets from no memory";
+  static constexpr const char* kTells[] = {"", "data that comes with it", "a packet right after it",
+                                           "a packet once it is confirmed"};
+  static constexpr const char* kNamings[] = {"", "the symmetric heap is registered once",
+                                             "memory is registered piece by piece",
+                                             "no memory of messages is registered"};
+  return std::string("a put is told of by ") + kTells[static_cast<int>(plan.tell)] + ", and " +
+         kNamings[static_cast<int>(plan.naming)];
 }
 
 }  // namespace tasuki::ofi

@@ -54,7 +54,7 @@ struct CopyPlan {
 /// Returns false and one line in `error` where the user wants what the provider does not promise.
 bool plan_copies(const CopyFacts& facts, const CopyWish& wish, CopyPlan* plan, std::string* error);
 
-/// "written, told by data; the heap is registered once; from 64 KiB on": for people.
+/// "a put is told of by data that comes with it, and the symmetric heap is registered once": for people.
 std::string text_of(const CopyPlan& plan);
 
 }  // namespace tasuki::ofi
