@@ -266,7 +266,8 @@ def described(sizes, times, ends, borders, odd) -> Pieces:
         told = []
         for first_place in range(ranges[number][0], ranges[number][1] + 1):
             for end_place in range(ranges[number + 1][0], ranges[number + 1][1] + 1):
-                if good[first_place:end_place].sum() >= 2:
+                is_own = (first_place, end_place) == (first, end)  # it may have odd points alone
+                if is_own or good[first_place:end_place].sum() >= 2:
                     told.append(intervals(solve(sizes, times, good, first_place, end_place), noise, quantile))
         told = told or [intervals(solution, noise, quantile)]  # nearly all are odd, see solve()
         spans = [hull(one) for one in zip(*told, strict=True)]
