@@ -155,9 +155,9 @@ def draw(field, seconds, ranks, path):
         axes.axhline(
             rows_of(rank, ranks, len(field))[0] / len(field), color="white", lw=0.6, ls=":", alpha=0.8
         )
-    axes.set_title(
-        f"Heat in a copper plate after {seconds:.0f} s ({field.shape[0]} x {field.shape[1]} cells)"
-    )
+    cells = f"{field.shape[0]} x {field.shape[1]} cells"
+    parted = f", parted among {ranks} ranks at the dotted lines" if ranks > 1 else ""
+    axes.set_title(f"Heat in a copper plate after {seconds:.0f} s\n{cells}{parted}", fontsize=11)
     axes.set_xlabel("x (m)")
     axes.set_ylabel("y (m)")
     figure.colorbar(image, ax=axes, label="temperature (°C)")
