@@ -23,16 +23,18 @@ def write(chosen: list[charts.Chart], path: str | pathlib.Path, heading: str) ->
     figure = Figure(figsize=(INCHES[0] * len(chosen), INCHES[1]), dpi=DOTS_PER_INCH, layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(heading, fontsize=12, x=0.01, ha="left")
+    rows_of_marks = max((row + 1 for chart in chosen for row in svg.mark_rows(chart)), default=0)
     for axes, chart in zip(figure.subplots(1, len(chosen), squeeze=False)[0], chosen, strict=True):
-        draw(axes, chart)
+        draw(axes, chart, 6 + MARK_POINTS * rows_of_marks)
     figure.savefig(path, format="png")
 
 
-def draw(axes, chart: charts.Chart) -> None:
-    """In the chart's own scales, from 0 to 1, so that ticks and the place of 0 B are those of the page."""
+def draw(axes, chart: charts.Chart, title_points: float) -> None:
+    """In the chart's own scales, from 0 to 1, so that ticks and the place of 0 B are those of the page. The
+    title stands `title_points` above it, as high as the others'."""
     x, y = chart.scales()
     rows = svg.mark_rows(chart)
-    axes.set_title(chart.title, loc="left", fontsize=11, pad=6 + MARK_POINTS * (max(rows, default=-1) + 1))
+    axes.set_title(chart.title, loc="left", fontsize=11, pad=title_points)
     axes.set_xlim(0, 1), axes.set_ylim(0, 1)
     set_ticks(axes.xaxis, x, 7)
     set_ticks(axes.yaxis, y, 6)

@@ -12,15 +12,18 @@ from tasuki.units import bytes_text, number_text, percent_text, rate_text, time_
 WARNED_UNSETTLED = 0.25  # share of rows whose interval stayed wide, from which on the page warns
 
 
-def table(heads: list[str], rows: list[list], caption: str = "", numbers_from: int = 1) -> Markup:
-    """A table that scrolls by itself where it is too wide. Columns from `numbers_from` on are flush right."""
+def table(
+    heads: list[str], rows: list[list], caption: str = "", numbers_from: int = 1, unseen: bool = False
+) -> Markup:
+    """A table that scrolls by itself where it is too wide. Columns from `numbers_from` on are flush right. An
+    `unseen` caption is for those who hear the page: others see the same words above."""
     kinds = ["number" if place >= numbers_from else "wide" for place in range(len(heads))]
     head = [element("th", text, scope="col", class_=kind) for text, kind in zip(heads, kinds, strict=True)]
     body = []
     for row in rows:
         cells = [element("td", cell, class_=kind) for cell, kind in zip(row, kinds, strict=True)]
         body.append(element("tr", cells))
-    parts = [element("caption", caption)] if caption else []
+    parts = [element("caption", caption, class_="unseen" if unseen else None)] if caption else []
     parts += [element("thead", element("tr", head)), element("tbody", body)]
     return element(
         "div", element("table", parts), class_="scroll", tabindex=0, role="region", aria_label=caption

@@ -76,7 +76,7 @@ def slower_tables(material: Material) -> list[Markup]:
         if rows:
             title = f"Slower than {name}: {len(rows)} rows, the worst first"
             cells = [verdict_cells(material.run, row) for row in rows]
-            found.append(folded(title, table(RATIO_HEADS, cells, title)))
+            found.append(folded(title, table(RATIO_HEADS, cells, title, unseen=True)))
     return found
 
 
@@ -116,4 +116,5 @@ def guidelines_table(run: Run, findings: Sequence[guidelines.Finding]) -> Markup
         for one in worst
     ]
     title = f"Violated: {len(rows)}, the worst first"
-    return folded(title, table(RULE_HEADS, rows, title, numbers_from=2), opened=len(rows) <= SHOWN)
+    violated = table(RULE_HEADS, rows, title, numbers_from=2, unseen=True)
+    return folded(title, violated, opened=len(rows) <= SHOWN)
