@@ -149,16 +149,17 @@ void access(Rank& rank, Win* win) {
 
 void work(Rank& rank, What what, unsigned seed, Targets& targets) {
   std::mt19937_64 random(seed * 64 + static_cast<unsigned>(rank.rank));
+  // The window is made while all is well: ranks that do not agree whether it was would use memory that is
+  // gone. Private memory: messages carry what is done to it.
+  void* base = nullptr;
+  Win* win = nullptr;
+  const bool is_made = api::win_allocate(rank.process, 4096, 1, nullptr, rank.world, &base, &win) == 0;
   api::barrier(rank.process, rank.world);
   if (what == What::kNodeSegments && rank.world->slots.get(kNodeSegmentSlot)) {
     SegmentBlock& block = rank.world->slots.get(kNodeSegmentSlot)->own_block();
     for (FlagLine& line : block.lines) targets.add(&line.word, sizeof line.word);
     targets.add(&block.left, sizeof block.left + sizeof block.awaited);
   }
-  void* base = nullptr;
-  Win* win = nullptr;
-  // Private memory: messages carry what is done to it.
-  const bool is_made = api::win_allocate(rank.process, 4096, 1, nullptr, rank.world, &base, &win) == 0;
   if (is_made && what == What::kWindows && rank.rank == 0)
     targets.add(win->segment->base(), rma::SharedControl::bytes_needed(rank.size));
   for (int round = 0; round < kRounds; ++round) {
