@@ -56,8 +56,8 @@ function(tasuki_link TARGET NAME DIRECTORY)
   install(FILES ${MADE}/${NAME} DESTINATION ${ROOT}${DIRECTORY})
 endfunction()
 
-function(tasuki_pkgconfig PC_NAME PC_LANGUAGE)
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/tasuki.pc.in ${MADE}/${PC_NAME}.pc @ONLY)
+function(tasuki_pkgconfig PC_NAME PC_LANGUAGE TEMPLATE)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${TEMPLATE}.pc.in ${MADE}/${PC_NAME}.pc @ONLY)
   install(FILES ${MADE}/${PC_NAME}.pc DESTINATION ${ROOT}${LIBDIR}/pkgconfig)
 endfunction()
 
@@ -88,9 +88,11 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/fortran/generated/modules DESTINATIO
 install(TARGETS mpifort_abi LIBRARY DESTINATION ${ROOT}${LIBDIR})
 install(TARGETS mpifort_mpich LIBRARY DESTINATION ${ROOT}${LIBDIR} NAMELINK_SKIP)
 
-tasuki_pkgconfig(tasuki "C and C++")
-tasuki_pkgconfig(mpi-c C)
-tasuki_pkgconfig(mpi-cxx C++)
+tasuki_pkgconfig(tasuki "C and C++" tasuki)
+tasuki_pkgconfig(mpi-c C tasuki)
+tasuki_pkgconfig(mpi-cxx C++ tasuki)
+tasuki_pkgconfig(tasuki-fort Fortran tasuki-fort)
+tasuki_pkgconfig(mpi-fort Fortran tasuki-fort)
 
 configure_file(${PROJECT_SOURCE_DIR}/cmake/TasukiConfig.cmake.in ${MADE}/TasukiConfig.cmake @ONLY)
 write_basic_package_version_file(${MADE}/TasukiConfigVersion.cmake COMPATIBILITY SameMinorVersion)
