@@ -16,6 +16,7 @@ from bindgen import (
     fortran_modules,
     function_table,
     mpi_headers,
+    mpich_module_names,
     trace_wrappers,
 )
 
@@ -32,6 +33,7 @@ def files() -> dict[str, str]:
         **entries.generate(),
         **fortran_entries.generate(),
         **fortran_modules.generate(),
+        **mpich_module_names.generate(),
         **trace_wrappers.generate(),
     }
 

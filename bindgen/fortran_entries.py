@@ -256,13 +256,14 @@ def entry(procedure: Procedure, function: Function) -> str:
 #   (count, datatype)  a datatype of the elements where they lie
 #   "piece"            a copy in one piece; a nonblocking or persistent call keeps it
 #   "base"             nothing: the buffer has to lie in one piece
+#   "address"          the address of its first element, which is all that counts
 SECTIONS = [
+    (r"MPI_(Get_address|Free_mem|Win_detach|File_\w+_end)", r"\w+", "address"),
     (
-        r"MPI_(Win_|.*[Bb]uffer|Free_mem|Get_address|Fetch_and_op|Compare_and_swap|P(send|recv)_init).*",
+        r"MPI_(Win_|.*[Bb]uffer|Fetch_and_op|Compare_and_swap|P(send|recv)_init).*",
         r"\w+",
         "base",
     ),
-    (r"MPI_File_\w+_end", r"\w+", "base"),
     (r"MPI_I?gatherv?(_init)?", "sendbuf", ("sendcount", "sendtype")),
     (r"MPI_I?allgatherv?(_init)?", "sendbuf", ("sendcount", "sendtype")),
     (r"MPI_I?neighbor_allgatherv?(_init)?", "sendbuf", ("sendcount", "sendtype")),
@@ -292,6 +293,47 @@ def section_of(function: Function, parameter: Parameter) -> str | tuple[str, str
         if re.fullmatch(pattern, function.base_name, re.IGNORECASE) and re.fullmatch(names, parameter.name):
             return how
     raise SystemExit(f"{function.name}: {parameter.name}: SECTIONS does not say what a section becomes")
+
+
+def _caller(function: Function) -> str:
+    """The Caller: the function, and the object whose error handler hears of a refusal."""
+    for name, field in (("comm", "comm"), ("win", "win"), ("fh", "file")):
+        parameter = function.find(name)
+        if parameter and parameter.direction != "out":
+            handle = f"c_handle<MPI_{field.capitalize()}>(*{name})"
+            return f'.function = "{function.name}", .{field} = {handle}'
+    return f'.function = "{function.name}"'
+
+
+# How many elements of which datatype a section has to hold that is copied, by (function, buffer) as patterns.
+# Of the others (blocks at displacements, what counts at the root alone) that is not known here.
+HELD = [
+    (r"MPI_I?(allreduce|scan|exscan|reduce)(_init)?", "sendbuf", "*count", "count", "datatype"),
+    (r"MPI_I?(allreduce|scan|exscan)(_init)?", "recvbuf", "*count", "count", "datatype"),
+    (r"MPI_Reduce_local", r"\w+", "*count", "count", "datatype"),
+    (r"MPI_I?alltoall(_init)?", "sendbuf", "*sendcount * peers(*comm)", "sendcount", "sendtype"),
+    (r"MPI_I?all(toall|gather)(_init)?", "recvbuf", "*recvcount * peers(*comm)", "recvcount", "recvtype"),
+    (r"MPI_I?reduce_scatter_block(_init)?", "sendbuf", "*recvcount * peers(*comm)", "recvcount", "datatype"),
+    (r"MPI_I?reduce_scatter_block(_init)?", "recvbuf", "*recvcount", "recvcount", "datatype"),
+]
+
+
+def _held(function: Function, buffer: str) -> list[str]:
+    for pattern, names, elements, count, datatype in HELD:
+        if re.fullmatch(pattern, function.base_name, re.IGNORECASE) and re.fullmatch(names, buffer):
+            held = f"{buffer}_piece.holds({elements}, c_handle<MPI_Datatype>(*{datatype}))"
+            refused = f'{buffer}_piece.refuse(caller, {{"{buffer}", "{count}", "{datatype}"}}, *{count})'
+            return [f"if (!{held}) return give(ierror, {refused});"]
+    return []
+
+
+def _kept(function: Function, pieces: list[str]) -> list[str]:
+    """What keeps the copies of sections for as long as a request needs them."""
+    if not pieces or not function.find("request"):
+        return []
+    is_persistent = str(function.base_name.endswith("_init")).lower()
+    kept = ", ".join(f"std::move({one})" for one in pieces)
+    return [f"if (code == MPI_SUCCESS) keep(*request, {is_persistent}, {kept});"]
 
 
 def descriptor_entry(procedure: Procedure, function: Function, declared: fortran_functions.Interface) -> str:
@@ -326,14 +368,19 @@ def descriptor_entry(procedure: Procedure, function: Function, declared: fortran
         return f"kCall({used})"
 
     lines.append(f"if (!is_section) [[likely]] return give(ierror, {call(plain)});")
-    replaced, codes, pieces = dict(plain), [], []
+    replaced, pieces = dict(plain), []
+    place_of_caller = len(lines)
     for buffer, parameter in buffers.items():
         how = section_of(function, parameter)
+        if how == "address":
+            continue
         if how == "base":
-            codes.append(f"code_of_base({buffer})")
+            refused = f'refuse_section(caller, "{buffer}", {buffer})'
+            lines.append(f"if (const int refused = {refused}) return give(ierror, refused);")
         elif how == "piece":
             goes_back = "false" if parameter.is_const else "true"
             lines.append(f"Piece {buffer}_piece({buffer}, {goes_back});")
+            lines += _held(function, buffer)
             replaced[buffer] = f"{buffer}_piece.base()"
             pieces.append(f"{buffer}_piece")
         else:
@@ -341,22 +388,16 @@ def descriptor_entry(procedure: Procedure, function: Function, declared: fortran
             lines.append(
                 f"const Layout {buffer}_layout({buffer}, *{count}, c_handle<MPI_Datatype>(*{datatype}));"
             )
-            codes.append(f"{buffer}_layout.code()")
+            refused = f'{buffer}_layout.refuse(caller, {{"{buffer}", "{count}", "{datatype}"}})'
+            lines.append(f"if ({buffer}_layout.code() != MPI_SUCCESS) return give(ierror, {refused});")
             kind = _pointee(function.find(count))
             replaced[buffer] = f"{buffer}_layout.base()"
             replaced[count] = f"{buffer}_layout.count<{kind}>()"
             replaced[datatype] = f"{buffer}_layout.type()"
-    if codes:
-        lines.append(
-            f"if (const int code = first_error({{{', '.join(codes)}}})) return give(ierror, refuse(code));"
-        )
+    if any("caller" in line for line in lines):
+        lines.insert(place_of_caller, f"const Caller caller{{{_caller(function)}}};")
     lines.append(f"const int code = {call(replaced)};")
-    request = function.find("request")
-    if pieces and request:
-        is_persistent = str(function.base_name.endswith("_init")).lower()
-        kept = ", ".join(f"std::move({one})" for one in pieces)
-        lines.append(f"if (code == MPI_SUCCESS) keep(*request, {is_persistent}, {kept});")
-    lines.append("give(ierror, code);")
+    lines += [*_kept(function, pieces), "give(ierror, code);"]
     body = "\n  ".join(lines)
     text = f"template <auto kCall> {INLINE} void {stem}({parameters}) {{\n  {body}\n}}\n"
     text += wrappers(stem, function.name, "void", parameters)
@@ -395,6 +436,9 @@ def by_hand() -> str:
             text = wrappers(name, c_name, "void", parameters)
             if name.endswith("_c"):
                 text += spellings(name) + large_names(name.removesuffix("_c"))
+            elif name.endswith("_c_f08"):
+                large = name.replace("_c_f08", "_f08_large")
+                text += _aliases(f"{name}_", (f"{large}_",)) + _aliases(f"p{name}_", (f"p{large}_",))
             elif not name.endswith("_f08"):
                 text += spellings(name)
                 own_f08 = "detach" in name or name in REMOVED or "attr_" in name or "keyval_" in name
@@ -406,6 +450,17 @@ def by_hand() -> str:
                     text += f08_names(name) if name not in REMOVED else ""
             texts.append(text)
     return HEAD.format(chapter="by hand", include="\n".join(headers)) + "\n".join(texts)
+
+
+PMPI_OF_F08 = re.compile(r"\b(pmpi_\w+_f08\w*_)(?:\(| __attribute__\(\(weak, alias\(\"(\w+)\")")
+
+
+def with_pmpir(text: str) -> str:
+    """The text of a file with the names that PMPI's procedures have in MPICH's module mpi_f08."""
+    found = {name: target or name for name, target in PMPI_OF_F08.findall(text) if "_c_f08" not in name}
+    return text + "".join(
+        _aliases(target, (name.replace("pmpi_", "pmpir_", 1),)) for name, target in sorted(found.items())
+    )
 
 
 def generate() -> dict[str, str]:
@@ -424,8 +479,10 @@ def generate() -> dict[str, str]:
             else:
                 texts.append(entry(procedure, procedure.large_c))
     files = {
-        f"src/fortran/generated/{chapter}.cpp": HEAD.format(chapter=chapter, include="") + "\n".join(texts)
+        f"src/fortran/generated/{chapter}.cpp": with_pmpir(
+            HEAD.format(chapter=chapter, include="") + "\n".join(texts)
+        )
         for chapter, texts in sorted(chapters.items())
     }
-    files["src/fortran/generated/by_hand.cpp"] = by_hand()
+    files["src/fortran/generated/by_hand.cpp"] = with_pmpir(by_hand())
     return files

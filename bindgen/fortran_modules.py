@@ -132,6 +132,21 @@ def handles(abi: str) -> list[Constant]:
     return [constant for constant in shared_constants(abi) if constant.category in HANDLE_TYPES]
 
 
+# Programs with mpif.h may be compiled with wider INTEGERs, LOGICALs and REALs (-fdefault-integer-8 …).
+# Then these datatypes are others; MPI_DATATYPE_NULL, which calls refuse, where MPI has none: (which, wider).
+WIDE = {"integer": "kind(0)/8", "logical": "kind(.true.)/8", "real": "kind(0.0)/8", "double": "kind(0d0)/16"}
+WIDER = {
+    "MPI_INTEGER": ("integer", "MPI_INTEGER8"),
+    "MPI_2INTEGER": ("integer", "MPI_DATATYPE_NULL"),
+    "MPI_LOGICAL": ("logical", "MPI_LOGICAL8"),
+    "MPI_REAL": ("real", "MPI_REAL8"),
+    "MPI_COMPLEX": ("real", "MPI_COMPLEX16"),
+    "MPI_2REAL": ("real", "MPI_2DOUBLE_PRECISION"),
+    "MPI_DOUBLE_PRECISION": ("double", "MPI_REAL16"),
+    "MPI_DOUBLE_COMPLEX": ("double", "MPI_COMPLEX32"),
+    "MPI_2DOUBLE_PRECISION": ("double", "MPI_DATATYPE_NULL"),
+}
+
 # ----- mpif.h ---------------------------------------------------------------------------------------------
 
 
@@ -148,8 +163,13 @@ def mpif(abi: str) -> str:
 
     for kind, name, value in integers(abi):
         parameter(kind.replace("(MPI_OFFSET_KIND)", "*8"), name, value)
-    for constant in handles(abi):
-        parameter("integer", constant.name, value_text(constant, abi))
+    for name, test in WIDE.items():
+        parameter("integer", f"mpiw_{name[0]}", test)
+    values = {constant.name: value_text(constant, abi) for constant in handles(abi)}
+    for name, value in values.items():
+        which, wider = WIDER.get(name, ("", ""))
+        more = f"+mpiw_{which[:1]}*({int(values[wider]) - int(value)})" if which else ""
+        parameter("integer", name, value + more)
     for name in ("MPI_SUBARRAYS_SUPPORTED", "MPI_ASYNC_PROTECTS_NONBLOCKING"):
         parameter("logical", name, ".false.")
     for block, kind, names in COMMONS:

@@ -116,11 +116,17 @@ void mpi_session_detach_buffer_c_f08(const Fint* session, void** address, MPI_Co
 
 template <auto kCall>
 void mpi_init(Fint* ierror) {
-  give(ierror, kCall(nullptr, nullptr));
+  watch_ierror();
+  const int code = kCall(nullptr, nullptr);
+  tell_of_wide_integers();
+  give(ierror, code);
 }
 template <auto kCall>
 void mpi_init_thread(const Fint* required, Fint* provided, Fint* ierror) {
-  give(ierror, kCall(nullptr, nullptr, *required, provided));
+  watch_ierror();
+  const int code = kCall(nullptr, nullptr, *required, provided);
+  tell_of_wide_integers();
+  give(ierror, code);
 }
 template <auto kCall>
 void mpi_info_create_env(Fint* info, Fint* ierror) {

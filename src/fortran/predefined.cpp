@@ -55,6 +55,7 @@ void mpi_f_sync_reg_(void* /*buffer*/) {}
 [[gnu::alias("mpi_f_sync_reg_")]] void PMPI_F_SYNC_REG(void* buffer);
 [[gnu::alias("mpi_f_sync_reg_")]] void mpi_f_sync_reg_f08ts_(void* buffer);
 [[gnu::alias("mpi_f_sync_reg_")]] void pmpi_f_sync_reg_f08ts_(void* buffer);
+[[gnu::alias("mpi_f_sync_reg_")]] void pmpir_f_sync_reg_f08ts_(void* buffer);  // MPICH's module's
 
 void mpi_comm_dup_fn_(Fint*, Fint*, MPI_Aint*, MPI_Aint* in, MPI_Aint* out, Fint* flag, Fint* ierror) {
   *out = *in;
@@ -104,3 +105,5 @@ void mpi_conversion_fn_null_c_(void*, Fint*, MPI_Count*, void*, MPI_Offset*, MPI
 }
 
 }  // extern "C"
+
+#include "fortran/generated/predefined_names.hpp"

@@ -2,6 +2,11 @@
 #include "fortran/section.hpp"
 
 #include <algorithm>
+#include <cstdio>
+
+extern "C" int tasuki_fortran_refuse(const char* name, MPI_Comm comm, MPI_Win win, MPI_File file,
+                                     int error_class,
+                                     const char* text);  // of the C library
 
 namespace tasuki::fortran {
 namespace {
@@ -125,18 +130,21 @@ void* find_base(const Descriptor* descriptor, bool* is_section) {
 }
 
 Layout::Layout(const Descriptor* descriptor, std::int64_t count, MPI_Datatype type)
-    : base_(nullptr), count_(count), type_(type) {
+    : descriptor_(descriptor), base_(nullptr), count_(count), type_(type) {
   const Section section(descriptor);
   base_ = c_buffer(section.base());
   if (section.is_one_piece() || count <= 0 || number(type) == number(MPI_DATATYPE_NULL)) return;
   MPI_Count lower = 0;
   MPI_Count extent = 0;
   MPI_Count bytes = 0;
+  MPI_Count first = 0;
+  MPI_Count step = 0;
   code_ = PMPI_Type_get_true_extent_c(type, &lower, &extent);
+  if (code_ == MPI_SUCCESS) code_ = PMPI_Type_get_extent_c(type, &first, &step);
   if (code_ == MPI_SUCCESS) code_ = PMPI_Type_size_c(type, &bytes);
   if (code_ != MPI_SUCCESS) return;
   const auto element_bytes = static_cast<MPI_Count>(section.element_bytes());
-  const bool is_solid = lower == 0 && extent == bytes;
+  const bool is_solid = lower == 0 && extent == bytes && (step == bytes || count == 1);
   MPI_Datatype element = type;
   MPI_Count elements = count;
   if (bytes != element_bytes && is_solid && count * bytes % element_bytes == 0) {
@@ -147,11 +155,12 @@ Layout::Layout(const Descriptor* descriptor, std::int64_t count, MPI_Datatype ty
     code_ = MPI_ERR_TYPE;
     return;
   }
+  bytes_ = count * bytes;
   if (code_ == MPI_SUCCESS && elements > section.elements()) code_ = MPI_ERR_COUNT;
   if (code_ == MPI_SUCCESS) code_ = section.make_type(elements, element, &type_);
   if (number(element) != number(type)) PMPI_Type_free(&element);
   is_own_ = code_ == MPI_SUCCESS;
-  count_ = 1;
+  if (is_own_) count_ = 1;
 }
 
 Layout::~Layout() {
@@ -185,13 +194,75 @@ TextView text_of(const Descriptor* argument, std::size_t hidden_length) {
   return {static_cast<const char*>(argument->base), argument->element_bytes};
 }
 
-int code_of_base(const Descriptor* descriptor) {
-  return Section(descriptor).is_one_piece() ? MPI_SUCCESS : MPI_ERR_BUFFER;
+// ----- what is refused ----------------------------------------------------------------------------------
+
+namespace {
+
+int refuse(const Caller& caller, int error_class, const char* text) {
+  return tasuki_fortran_refuse(caller.function, caller.comm, caller.win, caller.file, error_class, text);
 }
 
-int refuse(int code) {
-  PMPI_Comm_call_errhandler(MPI_COMM_SELF, code);
-  return code;
+int refuse_count(const Caller& caller, const Names& names, std::int64_t count, std::int64_t bytes,
+                 const Section& section) {
+  char text[300];
+  std::snprintf(
+      text, sizeof text,
+      "%s = %lld, which are %lld bytes; expected no more than the array section %s has: %lld elements "
+      "of %zu bytes, %lld in all",
+      names.count, static_cast<long long>(count), static_cast<long long>(bytes), names.buffer,
+      static_cast<long long>(section.elements()), section.element_bytes(),
+      static_cast<long long>(section.elements()) * static_cast<long long>(section.element_bytes()));
+  return refuse(caller, MPI_ERR_COUNT, text);
+}
+
+/// The bytes from the buffer's address to the end of the last element.
+std::int64_t bytes_needed(std::int64_t count, MPI_Datatype type) {
+  MPI_Count lower = 0;
+  MPI_Count extent = 0;
+  MPI_Count true_lower = 0;
+  MPI_Count true_extent = 0;
+  if (PMPI_Type_get_extent_c(type, &lower, &extent) != MPI_SUCCESS ||
+      PMPI_Type_get_true_extent_c(type, &true_lower, &true_extent) != MPI_SUCCESS)
+    return 0;
+  return (count - 1) * extent + true_lower + true_extent;
+}
+
+}  // namespace
+
+int Layout::refuse(const Caller& caller, const Names& names) const {
+  const Section section(descriptor_);
+  if (code_ == MPI_ERR_COUNT) return refuse_count(caller, names, count_, bytes_, section);
+  char text[300];
+  if (code_ == MPI_ERR_TYPE)
+    std::snprintf(
+        text, sizeof text,
+        "%s has gaps, or is no multiple or part of an element; expected one without, as %s is an array "
+        "section, with elements of %zu bytes",
+        names.datatype, names.buffer, section.element_bytes());
+  else
+    std::snprintf(text, sizeof text, "a datatype for the array section %s cannot be made", names.buffer);
+  return fortran::refuse(caller, code_, text);
+}
+
+bool Piece::holds(std::int64_t count, MPI_Datatype type) const {
+  if (copy_ == nullptr || count <= 0 || number(type) == number(MPI_DATATYPE_NULL)) return true;
+  bytes_ = bytes_needed(count, type);
+  return bytes_ <= section_.elements() * static_cast<std::int64_t>(section_.element_bytes());
+}
+
+int Piece::refuse(const Caller& caller, const Names& names, std::int64_t count) const {
+  return refuse_count(caller, names, count, bytes_, section_);
+}
+
+int refuse_section(const Caller& caller, const char* name, const Descriptor* descriptor) {
+  const Section section(descriptor);
+  if (section.is_one_piece()) return MPI_SUCCESS;
+  char text[200];
+  std::snprintf(
+      text, sizeof text,
+      "%s is an array section, whose %lld elements do not lie in one piece; expected memory in one piece",
+      name, static_cast<long long>(section.elements()));
+  return refuse(caller, MPI_ERR_BUFFER, text);
 }
 
 }  // namespace tasuki::fortran

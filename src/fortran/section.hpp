@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 
 #include "fortran/arguments.hpp"
@@ -82,6 +81,19 @@ class Section {
   return is_one_piece ? c_buffer(descriptor->base) : find_base(descriptor, is_section);
 }
 
+/// A call that is refused for a section: its name, and whose error handler hears of it.
+struct Caller {
+  const char* function;  // MPI_Send
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Win win = MPI_WIN_NULL;
+  MPI_File file = MPI_FILE_NULL;
+};
+
+/// Arguments' names, for messages.
+struct Names {
+  const char *buffer, *count, *datatype;
+};
+
 /// A buffer with a count and a datatype, as C is to have it.
 class Layout {
  public:
@@ -92,6 +104,8 @@ class Layout {
 
   /// MPI_SUCCESS, or what went wrong.
   int code() const { return code_; }
+  /// Ends the call for what went wrong. Returns what its error handler leaves.
+  [[gnu::noinline, gnu::cold]] int refuse(const Caller& caller, const Names& names) const;
   void* base() const { return base_; }
   template <class Count>
   Count count() const {
@@ -100,10 +114,11 @@ class Layout {
   MPI_Datatype type() const { return type_; }
 
  private:
+  const Descriptor* descriptor_;
   void* base_;
   std::int64_t count_;
   MPI_Datatype type_;
-  std::unique_ptr<std::byte[]> packed_;
+  std::int64_t bytes_ = 0;
   bool is_own_ = false;
   int code_ = MPI_SUCCESS;
 };
@@ -117,6 +132,10 @@ class Piece {
   Piece& operator=(Piece&&) = delete;
 
   void* base() const { return base_; }
+  /// Whether `count` elements of the datatype fit into a section that was copied.
+  bool holds(std::int64_t count, MPI_Datatype type) const;
+  /// Ends the call for a section that does not hold them.
+  [[gnu::noinline, gnu::cold]] int refuse(const Caller& caller, const Names& names, std::int64_t count) const;
   /// Copies what came into the section, if it is to.
   void give_back() const;
   /// Copies the section's elements again.
@@ -127,6 +146,7 @@ class Piece {
   void* base_;
   std::unique_ptr<std::byte[]> copy_;  // null: the user's own
   bool goes_back_;
+  mutable std::int64_t bytes_ = 0;  // that holds() found needed
 };
 
 /// The text of a CHARACTER argument of a procedure that is bind(C): a descriptor, or from a program built
@@ -137,15 +157,9 @@ struct TextView {
 };
 TextView text_of(const Descriptor* argument, std::size_t hidden_length);
 
-/// MPI_SUCCESS, or MPI_ERR_BUFFER for a section where MPI needs memory in one piece.
-int code_of_base(const Descriptor* descriptor);
-inline int first_error(std::initializer_list<int> codes) {
-  for (const int code : codes) {
-    if (code != MPI_SUCCESS) return code;
-  }
-  return MPI_SUCCESS;
-}
-/// Ends a call that cannot be made for its sections, in the error handler of MPI_COMM_SELF.
-int refuse(int code);
+/// Ends a call that needs memory in one piece where a section does not lie so; MPI_SUCCESS for another
+/// buffer.
+[[gnu::noinline, gnu::cold]] int refuse_section(const Caller& caller, const char* name,
+                                                const Descriptor* descriptor);
 
 }  // namespace tasuki::fortran

@@ -42,8 +42,7 @@ inline bool is_root(Fint comm, Fint root) {
 }
 
 inline int* c_errcodes(Fint* errcodes) {
-  const bool ignored = errcodes == &mpipriv2_.errcodes_ignore || errcodes == MPIR_F08_MPI_ERRCODES_IGNORE;
-  return ignored ? MPI_ERRCODES_IGNORE : errcodes;
+  return is_errcodes_ignore(errcodes) ? MPI_ERRCODES_IGNORE : errcodes;
 }
 
 template <auto kCall>
@@ -56,7 +55,7 @@ void mpi_comm_spawn(const char* command, const char* argv, const Fint* maxprocs,
                        c_errcodes(errcodes)));
     return;
   }
-  const bool none = argv == &mpiprivc_.argv_null || argv == MPIR_F08_MPI_ARGV_NULL;
+  const bool none = is_argv_null(argv);
   Arguments arguments(none ? "" : argv, none ? 0 : argv_length, 1);
   give(ierror,
        kCall(TrimBoth(command, command_length), none ? MPI_ARGV_NULL : arguments.data(), *maxprocs,
@@ -76,7 +75,7 @@ void mpi_comm_spawn_multiple(const Fint* count, const char* commands, const char
     return;
   }
   const auto programs = static_cast<std::size_t>(*count);
-  const bool none = argv == &mpiprivc_.argvs_null || argv == MPIR_F08_MPI_ARGVS_NULL;
+  const bool none = is_argvs_null(argv);
   std::vector<std::string> names;
   std::vector<Arguments> arguments;
   for (std::size_t i = 0; i < programs; ++i) {

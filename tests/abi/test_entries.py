@@ -22,8 +22,9 @@ LIBRARIES = {"standard": PREFIX / "lib/libmpi_abi.so.1", "mpich": PREFIX / "lib/
 INCLUDE = {"standard": ROOT / "include", "mpich": ROOT / "src/binding/abi/mpich"}
 
 # Functions and variables of the MPICH ABI that its programs find under these names.
-# The call site of a Fortran program's call, which the Fortran libraries set.
-BEYOND_MPI = {"standard": {"tasuki_fortran_site"}, "mpich": {"MPIR_Dup_fn", "tasuki_fortran_site"}}
+# What is there for the Fortran libraries: a call's site and advice, which they set, and their errors.
+FOR_FORTRAN = {f"tasuki_fortran_{name}" for name in ("site", "hint", "refuse", "unwritable")}
+BEYOND_MPI = {"standard": FOR_FORTRAN, "mpich": {"MPIR_Dup_fn", *FOR_FORTRAN}}
 
 
 def exported(abi: str) -> set[str]:

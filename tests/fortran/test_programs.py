@@ -5,7 +5,7 @@ import subprocess
 
 import harness
 import pytest
-from conftest import COMPILERS, HERE, INTERFACES, flags_of, mpifort
+from conftest import COMPILERS, INTERFACES, flags_of, mpifort
 
 RANKS = [1, 2, 3, 4]
 GOOD = "all is well"
@@ -52,35 +52,6 @@ def test_a_program_alone_is_a_job_of_one_rank(build, compiler):
     assert good(done), done.text
 
 
-@pytest.mark.parametrize("interface", ["f08", "mpif.h"])
-def test_the_mpich_abi(mpiexec, tmp_path, interface):
-    """The same text, compiled with the modules of the MPICH ABI and linked to its libraries."""
-    tool = harness.PREFIX / "libexec/tasuki/fortran-modules"
-    environment = harness.clean_environment({"TASUKI_MODULES_ABI": "mpich"})
-    found = subprocess.run(
-        [tool, "gfortran"], env=environment, stdout=subprocess.PIPE, check=True, text=True
-    ).stdout.strip()
-    libraries = harness.PREFIX / "lib"
-    includes = [f"-I{found}", f"-I{harness.PREFIX}/include/mpich"]
-    link = [f"-L{libraries}", f"-L{found}", f"-Wl,-rpath,{libraries}", "-lmpi_modules"]
-    program = tmp_path / "basics"
-    command = [
-        "gfortran",
-        *flags_of("gfortran", interface),
-        *includes,
-        HERE / "programs/basics.F90",
-        "-o",
-        program,
-    ]
-    done = harness.run_command(*command, *link, "-l:libmpifort.so.12", "-l:libmpi.so.12")
-    assert done.returncode == 0, done.text
-    needed = subprocess.run(["readelf", "-d", program], stdout=subprocess.PIPE, check=True, text=True).stdout
-    assert "libmpifort.so.12" in needed and "mpi_abi" not in needed
-    for ranks in (1, 3):
-        done = mpiexec("-n", ranks, program)
-        assert good(done), done.text
-
-
 @pytest.mark.parametrize("standard", ["f2008", "f2018"])
 def test_the_modules_are_standard_fortran(tmp_path, compiler, standard):
     source = tmp_path / "hello.f90"
@@ -117,6 +88,24 @@ def test_cmake_finds_the_three_interfaces(tmp_path, compiler):
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
     done = harness.run_command(tmp_path / "build/hello", environment=environment)
+    assert done.returncode == 0 and done.stdout.split() == ["T"] and done.stderr == "", done.text
+
+
+@pytest.mark.parametrize("package", ["tasuki-fort", "mpi-fort"])
+def test_pkg_config(mpiexec, tmp_path, compiler, package):
+    source = tmp_path / "hello.f90"
+    source.write_text(
+        "program hello\nuse mpi_f08\nuse mpi, only: MPI_2REAL\nlogical :: flag\ncall MPI_Init()\n"
+        "call MPI_Initialized(flag)\nprint *, flag\ncall MPI_Finalize()\nend program\n"
+    )
+    assert mpifort(compiler, "-show", source).returncode == 0  # makes the modules
+    fc = f"--define-variable=fc={COMPILERS[compiler]}"
+    environment = harness.clean_environment({"PKG_CONFIG_PATH": harness.PREFIX / "lib/pkgconfig"})
+    found = harness.run_command("pkg-config", fc, "--cflags", "--libs", package, environment=environment)
+    assert found.returncode == 0, found.text
+    done = harness.run_command(COMPILERS[compiler], source, "-o", tmp_path / "hello", *found.stdout.split())
+    assert done.returncode == 0, done.text
+    done = mpiexec("-n", 1, tmp_path / "hello")
     assert done.returncode == 0 and done.stdout.split() == ["T"] and done.stderr == "", done.text
 
 

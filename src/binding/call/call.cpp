@@ -20,6 +20,12 @@
 
 constinit thread_local const void* tasuki_fortran_site = nullptr;
 
+/// Advice that goes with every error; null: none. The Fortran libraries set it for a program that was
+/// compiled in a way that explains errors.
+extern "C" {
+[[gnu::visibility("default")]] constinit const char* tasuki_fortran_hint = nullptr;
+}
+
 namespace tasuki {
 
 constinit Binding binding;
@@ -47,7 +53,9 @@ std::string describe(Process& process, const char* call, const ErrorOwner* owner
   } else if (binding.world_state == WorldState::kRunning) {
     text += " (rank " + std::to_string(process.rank) + " of MPI_COMM_WORLD)";
   }
-  return text + cause.substr(hint);
+  text += cause.substr(hint);
+  if (tasuki_fortran_hint != nullptr) text.append(kHintMark).append(tasuki_fortran_hint);
+  return text;
 }
 
 /// Whether a user's error handler has called itself, through errors, some dozens of times. longjmp or an
@@ -186,8 +194,8 @@ bool Call::refuse(int error_class, const char* format, ...) {
   return false;
 }
 
-/// The noun of the kind of object that `value` is a handle of, or null.
-const char* kind_of_handle(std::uint32_t value) {
+/// The noun of the kind of object that `bits` is a handle of, or null.
+const char* kind_of_handle(const Process& process, abi::Bits bits) {
   constexpr std::pair<Kind, const char*> kNouns[] = {
       {Kind::kComm, "communicator"},
       {Kind::kGroup, "group"},
@@ -201,8 +209,11 @@ const char* kind_of_handle(std::uint32_t value) {
       {Kind::kWin, "window"},
       {Kind::kFile, "file"},
   };
+  const std::uint32_t value = abi::table_value(bits);
+  const Object* predefined = process.objects->predefined[abi::predefined_number(bits)];
   for (const auto& [kind, noun] : kNouns) {
-    if (binding.handles.find(value, kind) != nullptr) return noun;
+    if (value != 0 && binding.handles.find(value, kind) != nullptr) return noun;
+    if (predefined != nullptr && predefined->kind == kind) return noun;
   }
   return nullptr;
 }
@@ -210,8 +221,7 @@ const char* kind_of_handle(std::uint32_t value) {
 bool Call::bad_handle(bool null, std::uint64_t bits, const char* argument, const char* noun,
                       const char* null_name, int error_class) {
   if (null) return refuse(error_class, "%s = %s, expected a valid %s", argument, null_name, noun);
-  const std::uint32_t value = abi::table_value(static_cast<abi::Bits>(bits));
-  const char* other = value != 0 ? kind_of_handle(value) : nullptr;
+  const char* other = kind_of_handle(process, static_cast<abi::Bits>(bits));
   if (other != nullptr)
     return refuse(error_class, "%s = 0x%" PRIx64 ", the handle of a valid %s, expected that of a valid %s",
                   argument, bits, other, noun);

@@ -301,6 +301,8 @@ extern "C" void pmpi_buffer_detach_f08_(void** address, Fint* size, Fint* ierror
 
 extern "C" void mpi_buffer_detach_c_f08_(void** address, MPI_Count* size, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_buffer_detach_c_f08<MPI_Buffer_detach_c>(address, size, ierror); }
 extern "C" void pmpi_buffer_detach_c_f08_(void** address, MPI_Count* size, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_buffer_detach_c_f08<PMPI_Buffer_detach_c>(address, size, ierror); }
+extern "C" decltype(mpi_buffer_detach_c_f08_) mpi_buffer_detach_f08_large_ __attribute__((weak, alias("mpi_buffer_detach_c_f08_")));
+extern "C" decltype(pmpi_buffer_detach_c_f08_) pmpi_buffer_detach_f08_large_ __attribute__((weak, alias("pmpi_buffer_detach_c_f08_")));
 
 extern "C" void mpi_comm_detach_buffer_(const Fint* comm, void** address, Fint* size, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_comm_detach_buffer<MPI_Comm_detach_buffer>(comm, address, size, ierror); }
 extern "C" void pmpi_comm_detach_buffer_(const Fint* comm, void** address, Fint* size, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_comm_detach_buffer<PMPI_Comm_detach_buffer>(comm, address, size, ierror); }
@@ -316,6 +318,8 @@ extern "C" void pmpi_comm_detach_buffer_f08_(const Fint* comm, void** address, F
 
 extern "C" void mpi_comm_detach_buffer_c_f08_(const Fint* comm, void** address, MPI_Count* size, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_comm_detach_buffer_c_f08<MPI_Comm_detach_buffer_c>(comm, address, size, ierror); }
 extern "C" void pmpi_comm_detach_buffer_c_f08_(const Fint* comm, void** address, MPI_Count* size, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_comm_detach_buffer_c_f08<PMPI_Comm_detach_buffer_c>(comm, address, size, ierror); }
+extern "C" decltype(mpi_comm_detach_buffer_c_f08_) mpi_comm_detach_buffer_f08_large_ __attribute__((weak, alias("mpi_comm_detach_buffer_c_f08_")));
+extern "C" decltype(pmpi_comm_detach_buffer_c_f08_) pmpi_comm_detach_buffer_f08_large_ __attribute__((weak, alias("pmpi_comm_detach_buffer_c_f08_")));
 
 extern "C" void mpi_session_detach_buffer_(const Fint* session, void** address, Fint* size, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_session_detach_buffer<MPI_Session_detach_buffer>(session, address, size, ierror); }
 extern "C" void pmpi_session_detach_buffer_(const Fint* session, void** address, Fint* size, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_session_detach_buffer<PMPI_Session_detach_buffer>(session, address, size, ierror); }
@@ -331,6 +335,8 @@ extern "C" void pmpi_session_detach_buffer_f08_(const Fint* session, void** addr
 
 extern "C" void mpi_session_detach_buffer_c_f08_(const Fint* session, void** address, MPI_Count* size, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_session_detach_buffer_c_f08<MPI_Session_detach_buffer_c>(session, address, size, ierror); }
 extern "C" void pmpi_session_detach_buffer_c_f08_(const Fint* session, void** address, MPI_Count* size, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_session_detach_buffer_c_f08<PMPI_Session_detach_buffer_c>(session, address, size, ierror); }
+extern "C" decltype(mpi_session_detach_buffer_c_f08_) mpi_session_detach_buffer_f08_large_ __attribute__((weak, alias("mpi_session_detach_buffer_c_f08_")));
+extern "C" decltype(pmpi_session_detach_buffer_c_f08_) pmpi_session_detach_buffer_f08_large_ __attribute__((weak, alias("pmpi_session_detach_buffer_c_f08_")));
 
 extern "C" void mpi_init_(Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_init<MPI_Init>(ierror); }
 extern "C" void pmpi_init_(Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_init<PMPI_Init>(ierror); }
@@ -531,3 +537,42 @@ extern "C" decltype(pmpi_comm_spawn_multiple_) pmpi_comm_spawn_multiple__ __attr
 extern "C" decltype(pmpi_comm_spawn_multiple_) PMPI_COMM_SPAWN_MULTIPLE __attribute__((weak, alias("pmpi_comm_spawn_multiple_")));
 extern "C" decltype(mpi_comm_spawn_multiple_) mpi_comm_spawn_multiple_f08_ __attribute__((weak, alias("mpi_comm_spawn_multiple_")));
 extern "C" decltype(pmpi_comm_spawn_multiple_) pmpi_comm_spawn_multiple_f08_ __attribute__((weak, alias("pmpi_comm_spawn_multiple_")));
+extern "C" decltype(pmpi_abi_get_fortran_booleans_) pmpir_abi_get_fortran_booleans_f08_ __attribute__((weak, alias("pmpi_abi_get_fortran_booleans_")));
+extern "C" decltype(pmpi_abi_set_fortran_booleans_) pmpir_abi_set_fortran_booleans_f08_ __attribute__((weak, alias("pmpi_abi_set_fortran_booleans_")));
+extern "C" decltype(pmpi_buffer_detach_f08_) pmpir_buffer_detach_f08_ __attribute__((weak, alias("pmpi_buffer_detach_f08_")));
+extern "C" decltype(pmpi_buffer_detach_c_f08_) pmpir_buffer_detach_f08_large_ __attribute__((weak, alias("pmpi_buffer_detach_c_f08_")));
+extern "C" decltype(pmpi_comm_create_keyval_) pmpir_comm_create_keyval_f08_ __attribute__((weak, alias("pmpi_comm_create_keyval_")));
+extern "C" decltype(pmpi_comm_delete_attr_) pmpir_comm_delete_attr_f08_ __attribute__((weak, alias("pmpi_comm_delete_attr_")));
+extern "C" decltype(pmpi_comm_detach_buffer_f08_) pmpir_comm_detach_buffer_f08_ __attribute__((weak, alias("pmpi_comm_detach_buffer_f08_")));
+extern "C" decltype(pmpi_comm_detach_buffer_c_f08_) pmpir_comm_detach_buffer_f08_large_ __attribute__((weak, alias("pmpi_comm_detach_buffer_c_f08_")));
+extern "C" decltype(pmpi_comm_free_keyval_) pmpir_comm_free_keyval_f08_ __attribute__((weak, alias("pmpi_comm_free_keyval_")));
+extern "C" decltype(pmpi_comm_get_attr_) pmpir_comm_get_attr_f08_ __attribute__((weak, alias("pmpi_comm_get_attr_")));
+extern "C" decltype(pmpi_comm_set_attr_) pmpir_comm_set_attr_f08_ __attribute__((weak, alias("pmpi_comm_set_attr_")));
+extern "C" decltype(pmpi_comm_spawn_) pmpir_comm_spawn_f08_ __attribute__((weak, alias("pmpi_comm_spawn_")));
+extern "C" decltype(pmpi_comm_spawn_multiple_) pmpir_comm_spawn_multiple_f08_ __attribute__((weak, alias("pmpi_comm_spawn_multiple_")));
+extern "C" decltype(pmpi_grequest_start_) pmpir_grequest_start_f08_ __attribute__((weak, alias("pmpi_grequest_start_")));
+extern "C" decltype(pmpi_info_create_env_) pmpir_info_create_env_f08_ __attribute__((weak, alias("pmpi_info_create_env_")));
+extern "C" decltype(pmpi_info_get_) pmpir_info_get_f08_ __attribute__((weak, alias("pmpi_info_get_")));
+extern "C" decltype(pmpi_info_get_string_) pmpir_info_get_string_f08_ __attribute__((weak, alias("pmpi_info_get_string_")));
+extern "C" decltype(pmpi_init_) pmpir_init_f08_ __attribute__((weak, alias("pmpi_init_")));
+extern "C" decltype(pmpi_init_thread_) pmpir_init_thread_f08_ __attribute__((weak, alias("pmpi_init_thread_")));
+extern "C" decltype(pmpi_pcontrol_) pmpir_pcontrol_f08_ __attribute__((weak, alias("pmpi_pcontrol_")));
+extern "C" decltype(pmpi_register_datarep_) pmpir_register_datarep_f08_ __attribute__((weak, alias("pmpi_register_datarep_")));
+extern "C" decltype(pmpi_register_datarep_c_) pmpir_register_datarep_f08_large_ __attribute__((weak, alias("pmpi_register_datarep_c_")));
+extern "C" decltype(pmpi_session_detach_buffer_f08_) pmpir_session_detach_buffer_f08_ __attribute__((weak, alias("pmpi_session_detach_buffer_f08_")));
+extern "C" decltype(pmpi_session_detach_buffer_c_f08_) pmpir_session_detach_buffer_f08_large_ __attribute__((weak, alias("pmpi_session_detach_buffer_c_f08_")));
+extern "C" decltype(pmpi_session_get_nth_pset_) pmpir_session_get_nth_pset_f08_ __attribute__((weak, alias("pmpi_session_get_nth_pset_")));
+extern "C" decltype(pmpi_status_f082f_) pmpir_status_f082f_ __attribute__((weak, alias("pmpi_status_f082f_")));
+extern "C" decltype(pmpi_status_f082f_) pmpir_status_f082f__ __attribute__((weak, alias("pmpi_status_f082f_")));
+extern "C" decltype(pmpi_status_f082f_) pmpir_status_f082f_f08_ __attribute__((weak, alias("pmpi_status_f082f_")));
+extern "C" decltype(pmpi_status_f2f08_) pmpir_status_f2f08_f08_ __attribute__((weak, alias("pmpi_status_f2f08_")));
+extern "C" decltype(pmpi_type_create_keyval_) pmpir_type_create_keyval_f08_ __attribute__((weak, alias("pmpi_type_create_keyval_")));
+extern "C" decltype(pmpi_type_delete_attr_) pmpir_type_delete_attr_f08_ __attribute__((weak, alias("pmpi_type_delete_attr_")));
+extern "C" decltype(pmpi_type_free_keyval_) pmpir_type_free_keyval_f08_ __attribute__((weak, alias("pmpi_type_free_keyval_")));
+extern "C" decltype(pmpi_type_get_attr_) pmpir_type_get_attr_f08_ __attribute__((weak, alias("pmpi_type_get_attr_")));
+extern "C" decltype(pmpi_type_set_attr_) pmpir_type_set_attr_f08_ __attribute__((weak, alias("pmpi_type_set_attr_")));
+extern "C" decltype(pmpi_win_create_keyval_) pmpir_win_create_keyval_f08_ __attribute__((weak, alias("pmpi_win_create_keyval_")));
+extern "C" decltype(pmpi_win_delete_attr_) pmpir_win_delete_attr_f08_ __attribute__((weak, alias("pmpi_win_delete_attr_")));
+extern "C" decltype(pmpi_win_free_keyval_) pmpir_win_free_keyval_f08_ __attribute__((weak, alias("pmpi_win_free_keyval_")));
+extern "C" decltype(pmpi_win_get_attr_) pmpir_win_get_attr_f08_ __attribute__((weak, alias("pmpi_win_get_attr_")));
+extern "C" decltype(pmpi_win_set_attr_) pmpir_win_set_attr_f08_ __attribute__((weak, alias("pmpi_win_set_attr_")));

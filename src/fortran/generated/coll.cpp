@@ -22,9 +22,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_allgather_f0
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Allgather", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
+  if (!recvbuf_piece.holds(*recvcount * peers(*comm), c_handle<MPI_Datatype>(*recvtype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "recvcount", "recvtype"}, *recvcount));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<int>(), sendbuf_layout.type(), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -36,9 +38,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_allgather_c_
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Allgather_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
+  if (!recvbuf_piece.holds(*recvcount * peers(*comm), c_handle<MPI_Datatype>(*recvtype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "recvcount", "recvtype"}, *recvcount));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<MPI_Count>(), sendbuf_layout.type(), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -64,9 +68,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_allgather_in
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Allgather_init", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
+  if (!recvbuf_piece.holds(*recvcount * peers(*comm), c_handle<MPI_Datatype>(*recvtype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "recvcount", "recvtype"}, *recvcount));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<int>(), sendbuf_layout.type(), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(recvbuf_piece));
   give(ierror, code);
@@ -79,9 +85,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_allgather_in
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Allgather_init_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
+  if (!recvbuf_piece.holds(*recvcount * peers(*comm), c_handle<MPI_Datatype>(*recvtype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "recvcount", "recvtype"}, *recvcount));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<MPI_Count>(), sendbuf_layout.type(), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(recvbuf_piece));
   give(ierror, code);
@@ -108,9 +116,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_allgatherv_f
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Allgatherv", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<int>(), sendbuf_layout.type(), recvbuf_piece.base(), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -122,9 +131,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_allgatherv_c
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Allgatherv_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<MPI_Count>(), sendbuf_layout.type(), recvbuf_piece.base(), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -150,9 +160,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_allgatherv_i
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Allgatherv_init", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<int>(), sendbuf_layout.type(), recvbuf_piece.base(), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(recvbuf_piece));
   give(ierror, code);
@@ -165,9 +176,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_allgatherv_i
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Allgatherv_init_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<MPI_Count>(), sendbuf_layout.type(), recvbuf_piece.base(), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(recvbuf_piece));
   give(ierror, code);
@@ -194,8 +206,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_allreduce_f0
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Allreduce", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "count", "datatype"}, *count));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -207,8 +222,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_allreduce_c_
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Allreduce_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "count", "datatype"}, *count));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -234,8 +252,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_allreduce_in
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Allreduce_init", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "count", "datatype"}, *count));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -248,8 +269,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_allreduce_in
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Allreduce_init_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "count", "datatype"}, *count));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -276,8 +300,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_alltoall_f08
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Alltoall", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*sendcount * peers(*comm), c_handle<MPI_Datatype>(*sendtype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "sendcount", "sendtype"}, *sendcount));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*recvcount * peers(*comm), c_handle<MPI_Datatype>(*recvtype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "recvcount", "recvtype"}, *recvcount));
   const int code = kCall(sendbuf_piece.base(), *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -289,8 +316,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_alltoall_c_f
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Alltoall_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*sendcount * peers(*comm), c_handle<MPI_Datatype>(*sendtype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "sendcount", "sendtype"}, *sendcount));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*recvcount * peers(*comm), c_handle<MPI_Datatype>(*recvtype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "recvcount", "recvtype"}, *recvcount));
   const int code = kCall(sendbuf_piece.base(), *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -316,8 +346,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_alltoall_ini
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Alltoall_init", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*sendcount * peers(*comm), c_handle<MPI_Datatype>(*sendtype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "sendcount", "sendtype"}, *sendcount));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*recvcount * peers(*comm), c_handle<MPI_Datatype>(*recvtype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "recvcount", "recvtype"}, *recvcount));
   const int code = kCall(sendbuf_piece.base(), *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -330,8 +363,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_alltoall_ini
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Alltoall_init_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*sendcount * peers(*comm), c_handle<MPI_Datatype>(*sendtype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "sendcount", "sendtype"}, *sendcount));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*recvcount * peers(*comm), c_handle<MPI_Datatype>(*recvtype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "recvcount", "recvtype"}, *recvcount));
   const int code = kCall(sendbuf_piece.base(), *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -549,8 +585,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_bcast_f08ts(
   bool is_section = false;
   void* const buffer_base = base_of(buffer, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buffer_base, *count, c_handle<MPI_Datatype>(*datatype), *root, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Bcast", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buffer_layout(buffer, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buffer_layout.code()})) return give(ierror, refuse(code));
+  if (buffer_layout.code() != MPI_SUCCESS) return give(ierror, buffer_layout.refuse(caller, {"buffer", "count", "datatype"}));
   const int code = kCall(buffer_layout.base(), buffer_layout.count<int>(), buffer_layout.type(), *root, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -561,8 +598,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_bcast_c_f08t
   bool is_section = false;
   void* const buffer_base = base_of(buffer, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buffer_base, *count, c_handle<MPI_Datatype>(*datatype), *root, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Bcast_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buffer_layout(buffer, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buffer_layout.code()})) return give(ierror, refuse(code));
+  if (buffer_layout.code() != MPI_SUCCESS) return give(ierror, buffer_layout.refuse(caller, {"buffer", "count", "datatype"}));
   const int code = kCall(buffer_layout.base(), buffer_layout.count<MPI_Count>(), buffer_layout.type(), *root, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -587,8 +625,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_bcast_init_f
   bool is_section = false;
   void* const buffer_base = base_of(buffer, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buffer_base, *count, c_handle<MPI_Datatype>(*datatype), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Bcast_init", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buffer_layout(buffer, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buffer_layout.code()})) return give(ierror, refuse(code));
+  if (buffer_layout.code() != MPI_SUCCESS) return give(ierror, buffer_layout.refuse(caller, {"buffer", "count", "datatype"}));
   const int code = kCall(buffer_layout.base(), buffer_layout.count<int>(), buffer_layout.type(), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -599,8 +638,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_bcast_init_c
   bool is_section = false;
   void* const buffer_base = base_of(buffer, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buffer_base, *count, c_handle<MPI_Datatype>(*datatype), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Bcast_init_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buffer_layout(buffer, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buffer_layout.code()})) return give(ierror, refuse(code));
+  if (buffer_layout.code() != MPI_SUCCESS) return give(ierror, buffer_layout.refuse(caller, {"buffer", "count", "datatype"}));
   const int code = kCall(buffer_layout.base(), buffer_layout.count<MPI_Count>(), buffer_layout.type(), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -626,8 +666,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_exscan_f08ts
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Exscan", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "count", "datatype"}, *count));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -639,8 +682,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_exscan_c_f08
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Exscan_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "count", "datatype"}, *count));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -666,8 +712,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_exscan_init_
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Exscan_init", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "count", "datatype"}, *count));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -680,8 +729,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_exscan_init_
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Exscan_init_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "count", "datatype"}, *count));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -708,9 +760,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_gather_f08ts
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Gather", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<int>(), sendbuf_layout.type(), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -722,9 +775,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_gather_c_f08
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Gather_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<MPI_Count>(), sendbuf_layout.type(), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -750,9 +804,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_gather_init_
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Gather_init", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<int>(), sendbuf_layout.type(), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(recvbuf_piece));
   give(ierror, code);
@@ -765,9 +820,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_gather_init_
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Gather_init_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<MPI_Count>(), sendbuf_layout.type(), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(recvbuf_piece));
   give(ierror, code);
@@ -794,9 +850,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_gatherv_f08t
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Gatherv", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<int>(), sendbuf_layout.type(), recvbuf_piece.base(), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -808,9 +865,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_gatherv_c_f0
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Gatherv_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<MPI_Count>(), sendbuf_layout.type(), recvbuf_piece.base(), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -836,9 +894,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_gatherv_init
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Gatherv_init", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<int>(), sendbuf_layout.type(), recvbuf_piece.base(), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(recvbuf_piece));
   give(ierror, code);
@@ -851,9 +910,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_gatherv_init
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Gatherv_init_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<MPI_Count>(), sendbuf_layout.type(), recvbuf_piece.base(), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(recvbuf_piece));
   give(ierror, code);
@@ -880,9 +940,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_iallgather_f
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Iallgather", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
+  if (!recvbuf_piece.holds(*recvcount * peers(*comm), c_handle<MPI_Datatype>(*recvtype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "recvcount", "recvtype"}, *recvcount));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<int>(), sendbuf_layout.type(), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(recvbuf_piece));
   give(ierror, code);
@@ -895,9 +957,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_iallgather_c
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Iallgather_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
+  if (!recvbuf_piece.holds(*recvcount * peers(*comm), c_handle<MPI_Datatype>(*recvtype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "recvcount", "recvtype"}, *recvcount));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<MPI_Count>(), sendbuf_layout.type(), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(recvbuf_piece));
   give(ierror, code);
@@ -924,9 +988,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_iallgatherv_
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Iallgatherv", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<int>(), sendbuf_layout.type(), recvbuf_piece.base(), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(recvbuf_piece));
   give(ierror, code);
@@ -939,9 +1004,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_iallgatherv_
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Iallgatherv_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<MPI_Count>(), sendbuf_layout.type(), recvbuf_piece.base(), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(recvbuf_piece));
   give(ierror, code);
@@ -968,8 +1034,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_iallreduce_f
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Iallreduce", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "count", "datatype"}, *count));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -982,8 +1051,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_iallreduce_c
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Iallreduce_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "count", "datatype"}, *count));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -1010,8 +1082,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_ialltoall_f0
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Ialltoall", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*sendcount * peers(*comm), c_handle<MPI_Datatype>(*sendtype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "sendcount", "sendtype"}, *sendcount));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*recvcount * peers(*comm), c_handle<MPI_Datatype>(*recvtype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "recvcount", "recvtype"}, *recvcount));
   const int code = kCall(sendbuf_piece.base(), *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -1024,8 +1099,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_ialltoall_c_
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Ialltoall_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*sendcount * peers(*comm), c_handle<MPI_Datatype>(*sendtype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "sendcount", "sendtype"}, *sendcount));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*recvcount * peers(*comm), c_handle<MPI_Datatype>(*recvtype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "recvcount", "recvtype"}, *recvcount));
   const int code = kCall(sendbuf_piece.base(), *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -1149,8 +1227,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_ibcast_f08ts
   bool is_section = false;
   void* const buffer_base = base_of(buffer, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buffer_base, *count, c_handle<MPI_Datatype>(*datatype), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Ibcast", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buffer_layout(buffer, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buffer_layout.code()})) return give(ierror, refuse(code));
+  if (buffer_layout.code() != MPI_SUCCESS) return give(ierror, buffer_layout.refuse(caller, {"buffer", "count", "datatype"}));
   const int code = kCall(buffer_layout.base(), buffer_layout.count<int>(), buffer_layout.type(), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -1161,8 +1240,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_ibcast_c_f08
   bool is_section = false;
   void* const buffer_base = base_of(buffer, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buffer_base, *count, c_handle<MPI_Datatype>(*datatype), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Ibcast_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buffer_layout(buffer, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buffer_layout.code()})) return give(ierror, refuse(code));
+  if (buffer_layout.code() != MPI_SUCCESS) return give(ierror, buffer_layout.refuse(caller, {"buffer", "count", "datatype"}));
   const int code = kCall(buffer_layout.base(), buffer_layout.count<MPI_Count>(), buffer_layout.type(), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -1188,8 +1268,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_iexscan_f08t
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Iexscan", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "count", "datatype"}, *count));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -1202,8 +1285,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_iexscan_c_f0
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Iexscan_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "count", "datatype"}, *count));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -1230,9 +1316,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_igather_f08t
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Igather", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<int>(), sendbuf_layout.type(), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(recvbuf_piece));
   give(ierror, code);
@@ -1245,9 +1332,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_igather_c_f0
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Igather_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<MPI_Count>(), sendbuf_layout.type(), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(recvbuf_piece));
   give(ierror, code);
@@ -1274,9 +1362,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_igatherv_f08
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Igatherv", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<int>(), sendbuf_layout.type(), recvbuf_piece.base(), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(recvbuf_piece));
   give(ierror, code);
@@ -1289,9 +1378,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_igatherv_c_f
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Igatherv_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   Piece recvbuf_piece(recvbuf, true);
-  if (const int code = first_error({sendbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<MPI_Count>(), sendbuf_layout.type(), recvbuf_piece.base(), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(recvbuf_piece));
   give(ierror, code);
@@ -1318,7 +1408,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_ireduce_f08t
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Ireduce", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(sendbuf_piece), std::move(recvbuf_piece));
@@ -1332,7 +1424,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_ireduce_c_f0
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Ireduce_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(sendbuf_piece), std::move(recvbuf_piece));
@@ -1402,8 +1496,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_ireduce_scat
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Ireduce_scatter_block", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*recvcount * peers(*comm), c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "recvcount", "datatype"}, *recvcount));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*recvcount, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "recvcount", "datatype"}, *recvcount));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -1416,8 +1513,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_ireduce_scat
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Ireduce_scatter_block_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*recvcount * peers(*comm), c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "recvcount", "datatype"}, *recvcount));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*recvcount, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "recvcount", "datatype"}, *recvcount));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -1444,8 +1544,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_iscan_f08ts(
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Iscan", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "count", "datatype"}, *count));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -1458,8 +1561,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_iscan_c_f08t
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Iscan_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "count", "datatype"}, *count));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -1486,9 +1592,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_iscatter_f08
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Iscatter", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
   const Layout recvbuf_layout(recvbuf, *recvcount, c_handle<MPI_Datatype>(*recvtype));
-  if (const int code = first_error({recvbuf_layout.code()})) return give(ierror, refuse(code));
+  if (recvbuf_layout.code() != MPI_SUCCESS) return give(ierror, recvbuf_layout.refuse(caller, {"recvbuf", "recvcount", "recvtype"}));
   const int code = kCall(sendbuf_piece.base(), *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_layout.base(), recvbuf_layout.count<int>(), recvbuf_layout.type(), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(sendbuf_piece));
   give(ierror, code);
@@ -1501,9 +1608,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_iscatter_c_f
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Iscatter_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
   const Layout recvbuf_layout(recvbuf, *recvcount, c_handle<MPI_Datatype>(*recvtype));
-  if (const int code = first_error({recvbuf_layout.code()})) return give(ierror, refuse(code));
+  if (recvbuf_layout.code() != MPI_SUCCESS) return give(ierror, recvbuf_layout.refuse(caller, {"recvbuf", "recvcount", "recvtype"}));
   const int code = kCall(sendbuf_piece.base(), *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_layout.base(), recvbuf_layout.count<MPI_Count>(), recvbuf_layout.type(), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(sendbuf_piece));
   give(ierror, code);
@@ -1530,9 +1638,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_iscatterv_f0
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, sendcounts, displs, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Iscatterv", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
   const Layout recvbuf_layout(recvbuf, *recvcount, c_handle<MPI_Datatype>(*recvtype));
-  if (const int code = first_error({recvbuf_layout.code()})) return give(ierror, refuse(code));
+  if (recvbuf_layout.code() != MPI_SUCCESS) return give(ierror, recvbuf_layout.refuse(caller, {"recvbuf", "recvcount", "recvtype"}));
   const int code = kCall(sendbuf_piece.base(), sendcounts, displs, c_handle<MPI_Datatype>(*sendtype), recvbuf_layout.base(), recvbuf_layout.count<int>(), recvbuf_layout.type(), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(sendbuf_piece));
   give(ierror, code);
@@ -1545,9 +1654,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_iscatterv_c_
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, sendcounts, displs, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Iscatterv_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
   const Layout recvbuf_layout(recvbuf, *recvcount, c_handle<MPI_Datatype>(*recvtype));
-  if (const int code = first_error({recvbuf_layout.code()})) return give(ierror, refuse(code));
+  if (recvbuf_layout.code() != MPI_SUCCESS) return give(ierror, recvbuf_layout.refuse(caller, {"recvbuf", "recvcount", "recvtype"}));
   const int code = kCall(sendbuf_piece.base(), sendcounts, displs, c_handle<MPI_Datatype>(*sendtype), recvbuf_layout.base(), recvbuf_layout.count<MPI_Count>(), recvbuf_layout.type(), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(sendbuf_piece));
   give(ierror, code);
@@ -1574,7 +1684,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_reduce_f08ts
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), *root, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Reduce", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), *root, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
@@ -1587,7 +1699,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_reduce_c_f08
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), *root, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Reduce_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), *root, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
@@ -1614,7 +1728,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_reduce_init_
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Reduce_init", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(sendbuf_piece), std::move(recvbuf_piece));
@@ -1628,7 +1744,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_reduce_init_
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Reduce_init_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(sendbuf_piece), std::move(recvbuf_piece));
@@ -1656,8 +1774,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_reduce_local
   void* const inbuf_base = base_of(inbuf, &is_section);
   void* const inoutbuf_base = base_of(inoutbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(inbuf_base, inoutbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op)));
+  const Caller caller{.function = "MPI_Reduce_local"};
   Piece inbuf_piece(inbuf, false);
+  if (!inbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, inbuf_piece.refuse(caller, {"inbuf", "count", "datatype"}, *count));
   Piece inoutbuf_piece(inoutbuf, true);
+  if (!inoutbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, inoutbuf_piece.refuse(caller, {"inoutbuf", "count", "datatype"}, *count));
   const int code = kCall(inbuf_piece.base(), inoutbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op));
   give(ierror, code);
 }
@@ -1669,8 +1790,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_reduce_local
   void* const inbuf_base = base_of(inbuf, &is_section);
   void* const inoutbuf_base = base_of(inoutbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(inbuf_base, inoutbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op)));
+  const Caller caller{.function = "MPI_Reduce_local_c"};
   Piece inbuf_piece(inbuf, false);
+  if (!inbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, inbuf_piece.refuse(caller, {"inbuf", "count", "datatype"}, *count));
   Piece inoutbuf_piece(inoutbuf, true);
+  if (!inoutbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, inoutbuf_piece.refuse(caller, {"inoutbuf", "count", "datatype"}, *count));
   const int code = kCall(inbuf_piece.base(), inoutbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op));
   give(ierror, code);
 }
@@ -1736,8 +1860,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_reduce_scatt
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Reduce_scatter_block", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*recvcount * peers(*comm), c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "recvcount", "datatype"}, *recvcount));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*recvcount, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "recvcount", "datatype"}, *recvcount));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -1749,8 +1876,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_reduce_scatt
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Reduce_scatter_block_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*recvcount * peers(*comm), c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "recvcount", "datatype"}, *recvcount));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*recvcount, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "recvcount", "datatype"}, *recvcount));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -1776,8 +1906,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_reduce_scatt
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Reduce_scatter_block_init", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*recvcount * peers(*comm), c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "recvcount", "datatype"}, *recvcount));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*recvcount, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "recvcount", "datatype"}, *recvcount));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -1790,8 +1923,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_reduce_scatt
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Reduce_scatter_block_init_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*recvcount * peers(*comm), c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "recvcount", "datatype"}, *recvcount));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*recvcount, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "recvcount", "datatype"}, *recvcount));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *recvcount, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -1860,8 +1996,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_scan_f08ts(c
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Scan", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "count", "datatype"}, *count));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -1873,8 +2012,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_scan_c_f08ts
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Scan_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "count", "datatype"}, *count));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -1900,8 +2042,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_scan_init_f0
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Scan_init", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "count", "datatype"}, *count));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -1914,8 +2059,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_scan_init_c_
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, recvbuf_base, *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Scan_init_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
+  if (!sendbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, sendbuf_piece.refuse(caller, {"sendbuf", "count", "datatype"}, *count));
   Piece recvbuf_piece(recvbuf, true);
+  if (!recvbuf_piece.holds(*count, c_handle<MPI_Datatype>(*datatype))) return give(ierror, recvbuf_piece.refuse(caller, {"recvbuf", "count", "datatype"}, *count));
   const int code = kCall(sendbuf_piece.base(), recvbuf_piece.base(), *count, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
@@ -1942,9 +2090,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_scatter_f08t
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Scatter", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
   const Layout recvbuf_layout(recvbuf, *recvcount, c_handle<MPI_Datatype>(*recvtype));
-  if (const int code = first_error({recvbuf_layout.code()})) return give(ierror, refuse(code));
+  if (recvbuf_layout.code() != MPI_SUCCESS) return give(ierror, recvbuf_layout.refuse(caller, {"recvbuf", "recvcount", "recvtype"}));
   const int code = kCall(sendbuf_piece.base(), *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_layout.base(), recvbuf_layout.count<int>(), recvbuf_layout.type(), *root, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -1956,9 +2105,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_scatter_c_f0
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Scatter_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
   const Layout recvbuf_layout(recvbuf, *recvcount, c_handle<MPI_Datatype>(*recvtype));
-  if (const int code = first_error({recvbuf_layout.code()})) return give(ierror, refuse(code));
+  if (recvbuf_layout.code() != MPI_SUCCESS) return give(ierror, recvbuf_layout.refuse(caller, {"recvbuf", "recvcount", "recvtype"}));
   const int code = kCall(sendbuf_piece.base(), *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_layout.base(), recvbuf_layout.count<MPI_Count>(), recvbuf_layout.type(), *root, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -1984,9 +2134,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_scatter_init
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Scatter_init", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
   const Layout recvbuf_layout(recvbuf, *recvcount, c_handle<MPI_Datatype>(*recvtype));
-  if (const int code = first_error({recvbuf_layout.code()})) return give(ierror, refuse(code));
+  if (recvbuf_layout.code() != MPI_SUCCESS) return give(ierror, recvbuf_layout.refuse(caller, {"recvbuf", "recvcount", "recvtype"}));
   const int code = kCall(sendbuf_piece.base(), *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_layout.base(), recvbuf_layout.count<int>(), recvbuf_layout.type(), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(sendbuf_piece));
   give(ierror, code);
@@ -1999,9 +2150,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_scatter_init
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Scatter_init_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
   const Layout recvbuf_layout(recvbuf, *recvcount, c_handle<MPI_Datatype>(*recvtype));
-  if (const int code = first_error({recvbuf_layout.code()})) return give(ierror, refuse(code));
+  if (recvbuf_layout.code() != MPI_SUCCESS) return give(ierror, recvbuf_layout.refuse(caller, {"recvbuf", "recvcount", "recvtype"}));
   const int code = kCall(sendbuf_piece.base(), *sendcount, c_handle<MPI_Datatype>(*sendtype), recvbuf_layout.base(), recvbuf_layout.count<MPI_Count>(), recvbuf_layout.type(), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(sendbuf_piece));
   give(ierror, code);
@@ -2028,9 +2180,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_scatterv_f08
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, sendcounts, displs, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Scatterv", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
   const Layout recvbuf_layout(recvbuf, *recvcount, c_handle<MPI_Datatype>(*recvtype));
-  if (const int code = first_error({recvbuf_layout.code()})) return give(ierror, refuse(code));
+  if (recvbuf_layout.code() != MPI_SUCCESS) return give(ierror, recvbuf_layout.refuse(caller, {"recvbuf", "recvcount", "recvtype"}));
   const int code = kCall(sendbuf_piece.base(), sendcounts, displs, c_handle<MPI_Datatype>(*sendtype), recvbuf_layout.base(), recvbuf_layout.count<int>(), recvbuf_layout.type(), *root, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -2042,9 +2195,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_scatterv_c_f
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, sendcounts, displs, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Scatterv_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
   const Layout recvbuf_layout(recvbuf, *recvcount, c_handle<MPI_Datatype>(*recvtype));
-  if (const int code = first_error({recvbuf_layout.code()})) return give(ierror, refuse(code));
+  if (recvbuf_layout.code() != MPI_SUCCESS) return give(ierror, recvbuf_layout.refuse(caller, {"recvbuf", "recvcount", "recvtype"}));
   const int code = kCall(sendbuf_piece.base(), sendcounts, displs, c_handle<MPI_Datatype>(*sendtype), recvbuf_layout.base(), recvbuf_layout.count<MPI_Count>(), recvbuf_layout.type(), *root, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -2070,9 +2224,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_scatterv_ini
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, sendcounts, displs, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Scatterv_init", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
   const Layout recvbuf_layout(recvbuf, *recvcount, c_handle<MPI_Datatype>(*recvtype));
-  if (const int code = first_error({recvbuf_layout.code()})) return give(ierror, refuse(code));
+  if (recvbuf_layout.code() != MPI_SUCCESS) return give(ierror, recvbuf_layout.refuse(caller, {"recvbuf", "recvcount", "recvtype"}));
   const int code = kCall(sendbuf_piece.base(), sendcounts, displs, c_handle<MPI_Datatype>(*sendtype), recvbuf_layout.base(), recvbuf_layout.count<int>(), recvbuf_layout.type(), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(sendbuf_piece));
   give(ierror, code);
@@ -2085,9 +2240,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_scatterv_ini
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, sendcounts, displs, c_handle<MPI_Datatype>(*sendtype), recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Scatterv_init_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece sendbuf_piece(sendbuf, false);
   const Layout recvbuf_layout(recvbuf, *recvcount, c_handle<MPI_Datatype>(*recvtype));
-  if (const int code = first_error({recvbuf_layout.code()})) return give(ierror, refuse(code));
+  if (recvbuf_layout.code() != MPI_SUCCESS) return give(ierror, recvbuf_layout.refuse(caller, {"recvbuf", "recvcount", "recvtype"}));
   const int code = kCall(sendbuf_piece.base(), sendcounts, displs, c_handle<MPI_Datatype>(*sendtype), recvbuf_layout.base(), recvbuf_layout.count<MPI_Count>(), recvbuf_layout.type(), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(sendbuf_piece));
   give(ierror, code);
@@ -2096,3 +2252,104 @@ extern "C" void mpi_scatterv_init_c_f08ts_(const Descriptor* sendbuf, const MPI_
 extern "C" void pmpi_scatterv_init_c_f08ts_(const Descriptor* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* displs, const Fint* sendtype, const Descriptor* recvbuf, const MPI_Count* recvcount, const Fint* recvtype, const int* root, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_scatterv_init_c_f08ts<PMPI_Scatterv_init_c>(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror); }
 extern "C" decltype(mpi_scatterv_init_c_f08ts_) mpi_scatterv_init_f08ts_large_ __attribute__((weak, alias("mpi_scatterv_init_c_f08ts_")));
 extern "C" decltype(pmpi_scatterv_init_c_f08ts_) pmpi_scatterv_init_f08ts_large_ __attribute__((weak, alias("pmpi_scatterv_init_c_f08ts_")));
+extern "C" decltype(pmpi_allgather_f08ts_) pmpir_allgather_f08ts_ __attribute__((weak, alias("pmpi_allgather_f08ts_")));
+extern "C" decltype(pmpi_allgather_c_f08ts_) pmpir_allgather_f08ts_large_ __attribute__((weak, alias("pmpi_allgather_c_f08ts_")));
+extern "C" decltype(pmpi_allgather_init_f08ts_) pmpir_allgather_init_f08ts_ __attribute__((weak, alias("pmpi_allgather_init_f08ts_")));
+extern "C" decltype(pmpi_allgather_init_c_f08ts_) pmpir_allgather_init_f08ts_large_ __attribute__((weak, alias("pmpi_allgather_init_c_f08ts_")));
+extern "C" decltype(pmpi_allgatherv_f08ts_) pmpir_allgatherv_f08ts_ __attribute__((weak, alias("pmpi_allgatherv_f08ts_")));
+extern "C" decltype(pmpi_allgatherv_c_f08ts_) pmpir_allgatherv_f08ts_large_ __attribute__((weak, alias("pmpi_allgatherv_c_f08ts_")));
+extern "C" decltype(pmpi_allgatherv_init_f08ts_) pmpir_allgatherv_init_f08ts_ __attribute__((weak, alias("pmpi_allgatherv_init_f08ts_")));
+extern "C" decltype(pmpi_allgatherv_init_c_f08ts_) pmpir_allgatherv_init_f08ts_large_ __attribute__((weak, alias("pmpi_allgatherv_init_c_f08ts_")));
+extern "C" decltype(pmpi_allreduce_f08ts_) pmpir_allreduce_f08ts_ __attribute__((weak, alias("pmpi_allreduce_f08ts_")));
+extern "C" decltype(pmpi_allreduce_c_f08ts_) pmpir_allreduce_f08ts_large_ __attribute__((weak, alias("pmpi_allreduce_c_f08ts_")));
+extern "C" decltype(pmpi_allreduce_init_f08ts_) pmpir_allreduce_init_f08ts_ __attribute__((weak, alias("pmpi_allreduce_init_f08ts_")));
+extern "C" decltype(pmpi_allreduce_init_c_f08ts_) pmpir_allreduce_init_f08ts_large_ __attribute__((weak, alias("pmpi_allreduce_init_c_f08ts_")));
+extern "C" decltype(pmpi_alltoall_f08ts_) pmpir_alltoall_f08ts_ __attribute__((weak, alias("pmpi_alltoall_f08ts_")));
+extern "C" decltype(pmpi_alltoall_c_f08ts_) pmpir_alltoall_f08ts_large_ __attribute__((weak, alias("pmpi_alltoall_c_f08ts_")));
+extern "C" decltype(pmpi_alltoall_init_f08ts_) pmpir_alltoall_init_f08ts_ __attribute__((weak, alias("pmpi_alltoall_init_f08ts_")));
+extern "C" decltype(pmpi_alltoall_init_c_f08ts_) pmpir_alltoall_init_f08ts_large_ __attribute__((weak, alias("pmpi_alltoall_init_c_f08ts_")));
+extern "C" decltype(pmpi_alltoallv_f08ts_) pmpir_alltoallv_f08ts_ __attribute__((weak, alias("pmpi_alltoallv_f08ts_")));
+extern "C" decltype(pmpi_alltoallv_c_f08ts_) pmpir_alltoallv_f08ts_large_ __attribute__((weak, alias("pmpi_alltoallv_c_f08ts_")));
+extern "C" decltype(pmpi_alltoallv_init_f08ts_) pmpir_alltoallv_init_f08ts_ __attribute__((weak, alias("pmpi_alltoallv_init_f08ts_")));
+extern "C" decltype(pmpi_alltoallv_init_c_f08ts_) pmpir_alltoallv_init_f08ts_large_ __attribute__((weak, alias("pmpi_alltoallv_init_c_f08ts_")));
+extern "C" decltype(pmpi_alltoallw_f08ts_) pmpir_alltoallw_f08ts_ __attribute__((weak, alias("pmpi_alltoallw_f08ts_")));
+extern "C" decltype(pmpi_alltoallw_c_f08ts_) pmpir_alltoallw_f08ts_large_ __attribute__((weak, alias("pmpi_alltoallw_c_f08ts_")));
+extern "C" decltype(pmpi_alltoallw_init_f08ts_) pmpir_alltoallw_init_f08ts_ __attribute__((weak, alias("pmpi_alltoallw_init_f08ts_")));
+extern "C" decltype(pmpi_alltoallw_init_c_f08ts_) pmpir_alltoallw_init_f08ts_large_ __attribute__((weak, alias("pmpi_alltoallw_init_c_f08ts_")));
+extern "C" decltype(pmpi_barrier_) pmpir_barrier_f08_ __attribute__((weak, alias("pmpi_barrier_")));
+extern "C" decltype(pmpi_barrier_init_) pmpir_barrier_init_f08_ __attribute__((weak, alias("pmpi_barrier_init_")));
+extern "C" decltype(pmpi_bcast_f08ts_) pmpir_bcast_f08ts_ __attribute__((weak, alias("pmpi_bcast_f08ts_")));
+extern "C" decltype(pmpi_bcast_c_f08ts_) pmpir_bcast_f08ts_large_ __attribute__((weak, alias("pmpi_bcast_c_f08ts_")));
+extern "C" decltype(pmpi_bcast_init_f08ts_) pmpir_bcast_init_f08ts_ __attribute__((weak, alias("pmpi_bcast_init_f08ts_")));
+extern "C" decltype(pmpi_bcast_init_c_f08ts_) pmpir_bcast_init_f08ts_large_ __attribute__((weak, alias("pmpi_bcast_init_c_f08ts_")));
+extern "C" decltype(pmpi_exscan_f08ts_) pmpir_exscan_f08ts_ __attribute__((weak, alias("pmpi_exscan_f08ts_")));
+extern "C" decltype(pmpi_exscan_c_f08ts_) pmpir_exscan_f08ts_large_ __attribute__((weak, alias("pmpi_exscan_c_f08ts_")));
+extern "C" decltype(pmpi_exscan_init_f08ts_) pmpir_exscan_init_f08ts_ __attribute__((weak, alias("pmpi_exscan_init_f08ts_")));
+extern "C" decltype(pmpi_exscan_init_c_f08ts_) pmpir_exscan_init_f08ts_large_ __attribute__((weak, alias("pmpi_exscan_init_c_f08ts_")));
+extern "C" decltype(pmpi_gather_f08ts_) pmpir_gather_f08ts_ __attribute__((weak, alias("pmpi_gather_f08ts_")));
+extern "C" decltype(pmpi_gather_c_f08ts_) pmpir_gather_f08ts_large_ __attribute__((weak, alias("pmpi_gather_c_f08ts_")));
+extern "C" decltype(pmpi_gather_init_f08ts_) pmpir_gather_init_f08ts_ __attribute__((weak, alias("pmpi_gather_init_f08ts_")));
+extern "C" decltype(pmpi_gather_init_c_f08ts_) pmpir_gather_init_f08ts_large_ __attribute__((weak, alias("pmpi_gather_init_c_f08ts_")));
+extern "C" decltype(pmpi_gatherv_f08ts_) pmpir_gatherv_f08ts_ __attribute__((weak, alias("pmpi_gatherv_f08ts_")));
+extern "C" decltype(pmpi_gatherv_c_f08ts_) pmpir_gatherv_f08ts_large_ __attribute__((weak, alias("pmpi_gatherv_c_f08ts_")));
+extern "C" decltype(pmpi_gatherv_init_f08ts_) pmpir_gatherv_init_f08ts_ __attribute__((weak, alias("pmpi_gatherv_init_f08ts_")));
+extern "C" decltype(pmpi_gatherv_init_c_f08ts_) pmpir_gatherv_init_f08ts_large_ __attribute__((weak, alias("pmpi_gatherv_init_c_f08ts_")));
+extern "C" decltype(pmpi_iallgather_f08ts_) pmpir_iallgather_f08ts_ __attribute__((weak, alias("pmpi_iallgather_f08ts_")));
+extern "C" decltype(pmpi_iallgather_c_f08ts_) pmpir_iallgather_f08ts_large_ __attribute__((weak, alias("pmpi_iallgather_c_f08ts_")));
+extern "C" decltype(pmpi_iallgatherv_f08ts_) pmpir_iallgatherv_f08ts_ __attribute__((weak, alias("pmpi_iallgatherv_f08ts_")));
+extern "C" decltype(pmpi_iallgatherv_c_f08ts_) pmpir_iallgatherv_f08ts_large_ __attribute__((weak, alias("pmpi_iallgatherv_c_f08ts_")));
+extern "C" decltype(pmpi_iallreduce_f08ts_) pmpir_iallreduce_f08ts_ __attribute__((weak, alias("pmpi_iallreduce_f08ts_")));
+extern "C" decltype(pmpi_iallreduce_c_f08ts_) pmpir_iallreduce_f08ts_large_ __attribute__((weak, alias("pmpi_iallreduce_c_f08ts_")));
+extern "C" decltype(pmpi_ialltoall_f08ts_) pmpir_ialltoall_f08ts_ __attribute__((weak, alias("pmpi_ialltoall_f08ts_")));
+extern "C" decltype(pmpi_ialltoall_c_f08ts_) pmpir_ialltoall_f08ts_large_ __attribute__((weak, alias("pmpi_ialltoall_c_f08ts_")));
+extern "C" decltype(pmpi_ialltoallv_f08ts_) pmpir_ialltoallv_f08ts_ __attribute__((weak, alias("pmpi_ialltoallv_f08ts_")));
+extern "C" decltype(pmpi_ialltoallv_c_f08ts_) pmpir_ialltoallv_f08ts_large_ __attribute__((weak, alias("pmpi_ialltoallv_c_f08ts_")));
+extern "C" decltype(pmpi_ialltoallw_f08ts_) pmpir_ialltoallw_f08ts_ __attribute__((weak, alias("pmpi_ialltoallw_f08ts_")));
+extern "C" decltype(pmpi_ialltoallw_c_f08ts_) pmpir_ialltoallw_f08ts_large_ __attribute__((weak, alias("pmpi_ialltoallw_c_f08ts_")));
+extern "C" decltype(pmpi_ibarrier_) pmpir_ibarrier_f08_ __attribute__((weak, alias("pmpi_ibarrier_")));
+extern "C" decltype(pmpi_ibcast_f08ts_) pmpir_ibcast_f08ts_ __attribute__((weak, alias("pmpi_ibcast_f08ts_")));
+extern "C" decltype(pmpi_ibcast_c_f08ts_) pmpir_ibcast_f08ts_large_ __attribute__((weak, alias("pmpi_ibcast_c_f08ts_")));
+extern "C" decltype(pmpi_iexscan_f08ts_) pmpir_iexscan_f08ts_ __attribute__((weak, alias("pmpi_iexscan_f08ts_")));
+extern "C" decltype(pmpi_iexscan_c_f08ts_) pmpir_iexscan_f08ts_large_ __attribute__((weak, alias("pmpi_iexscan_c_f08ts_")));
+extern "C" decltype(pmpi_igather_f08ts_) pmpir_igather_f08ts_ __attribute__((weak, alias("pmpi_igather_f08ts_")));
+extern "C" decltype(pmpi_igather_c_f08ts_) pmpir_igather_f08ts_large_ __attribute__((weak, alias("pmpi_igather_c_f08ts_")));
+extern "C" decltype(pmpi_igatherv_f08ts_) pmpir_igatherv_f08ts_ __attribute__((weak, alias("pmpi_igatherv_f08ts_")));
+extern "C" decltype(pmpi_igatherv_c_f08ts_) pmpir_igatherv_f08ts_large_ __attribute__((weak, alias("pmpi_igatherv_c_f08ts_")));
+extern "C" decltype(pmpi_ireduce_f08ts_) pmpir_ireduce_f08ts_ __attribute__((weak, alias("pmpi_ireduce_f08ts_")));
+extern "C" decltype(pmpi_ireduce_c_f08ts_) pmpir_ireduce_f08ts_large_ __attribute__((weak, alias("pmpi_ireduce_c_f08ts_")));
+extern "C" decltype(pmpi_ireduce_scatter_block_f08ts_) pmpir_ireduce_scatter_block_f08ts_ __attribute__((weak, alias("pmpi_ireduce_scatter_block_f08ts_")));
+extern "C" decltype(pmpi_ireduce_scatter_block_c_f08ts_) pmpir_ireduce_scatter_block_f08ts_large_ __attribute__((weak, alias("pmpi_ireduce_scatter_block_c_f08ts_")));
+extern "C" decltype(pmpi_ireduce_scatter_f08ts_) pmpir_ireduce_scatter_f08ts_ __attribute__((weak, alias("pmpi_ireduce_scatter_f08ts_")));
+extern "C" decltype(pmpi_ireduce_scatter_c_f08ts_) pmpir_ireduce_scatter_f08ts_large_ __attribute__((weak, alias("pmpi_ireduce_scatter_c_f08ts_")));
+extern "C" decltype(pmpi_iscan_f08ts_) pmpir_iscan_f08ts_ __attribute__((weak, alias("pmpi_iscan_f08ts_")));
+extern "C" decltype(pmpi_iscan_c_f08ts_) pmpir_iscan_f08ts_large_ __attribute__((weak, alias("pmpi_iscan_c_f08ts_")));
+extern "C" decltype(pmpi_iscatter_f08ts_) pmpir_iscatter_f08ts_ __attribute__((weak, alias("pmpi_iscatter_f08ts_")));
+extern "C" decltype(pmpi_iscatter_c_f08ts_) pmpir_iscatter_f08ts_large_ __attribute__((weak, alias("pmpi_iscatter_c_f08ts_")));
+extern "C" decltype(pmpi_iscatterv_f08ts_) pmpir_iscatterv_f08ts_ __attribute__((weak, alias("pmpi_iscatterv_f08ts_")));
+extern "C" decltype(pmpi_iscatterv_c_f08ts_) pmpir_iscatterv_f08ts_large_ __attribute__((weak, alias("pmpi_iscatterv_c_f08ts_")));
+extern "C" decltype(pmpi_reduce_f08ts_) pmpir_reduce_f08ts_ __attribute__((weak, alias("pmpi_reduce_f08ts_")));
+extern "C" decltype(pmpi_reduce_c_f08ts_) pmpir_reduce_f08ts_large_ __attribute__((weak, alias("pmpi_reduce_c_f08ts_")));
+extern "C" decltype(pmpi_reduce_init_f08ts_) pmpir_reduce_init_f08ts_ __attribute__((weak, alias("pmpi_reduce_init_f08ts_")));
+extern "C" decltype(pmpi_reduce_init_c_f08ts_) pmpir_reduce_init_f08ts_large_ __attribute__((weak, alias("pmpi_reduce_init_c_f08ts_")));
+extern "C" decltype(pmpi_reduce_local_f08ts_) pmpir_reduce_local_f08ts_ __attribute__((weak, alias("pmpi_reduce_local_f08ts_")));
+extern "C" decltype(pmpi_reduce_local_c_f08ts_) pmpir_reduce_local_f08ts_large_ __attribute__((weak, alias("pmpi_reduce_local_c_f08ts_")));
+extern "C" decltype(pmpi_reduce_scatter_block_f08ts_) pmpir_reduce_scatter_block_f08ts_ __attribute__((weak, alias("pmpi_reduce_scatter_block_f08ts_")));
+extern "C" decltype(pmpi_reduce_scatter_block_c_f08ts_) pmpir_reduce_scatter_block_f08ts_large_ __attribute__((weak, alias("pmpi_reduce_scatter_block_c_f08ts_")));
+extern "C" decltype(pmpi_reduce_scatter_block_init_f08ts_) pmpir_reduce_scatter_block_init_f08ts_ __attribute__((weak, alias("pmpi_reduce_scatter_block_init_f08ts_")));
+extern "C" decltype(pmpi_reduce_scatter_block_init_c_f08ts_) pmpir_reduce_scatter_block_init_f08ts_large_ __attribute__((weak, alias("pmpi_reduce_scatter_block_init_c_f08ts_")));
+extern "C" decltype(pmpi_reduce_scatter_f08ts_) pmpir_reduce_scatter_f08ts_ __attribute__((weak, alias("pmpi_reduce_scatter_f08ts_")));
+extern "C" decltype(pmpi_reduce_scatter_c_f08ts_) pmpir_reduce_scatter_f08ts_large_ __attribute__((weak, alias("pmpi_reduce_scatter_c_f08ts_")));
+extern "C" decltype(pmpi_reduce_scatter_init_f08ts_) pmpir_reduce_scatter_init_f08ts_ __attribute__((weak, alias("pmpi_reduce_scatter_init_f08ts_")));
+extern "C" decltype(pmpi_reduce_scatter_init_c_f08ts_) pmpir_reduce_scatter_init_f08ts_large_ __attribute__((weak, alias("pmpi_reduce_scatter_init_c_f08ts_")));
+extern "C" decltype(pmpi_scan_f08ts_) pmpir_scan_f08ts_ __attribute__((weak, alias("pmpi_scan_f08ts_")));
+extern "C" decltype(pmpi_scan_c_f08ts_) pmpir_scan_f08ts_large_ __attribute__((weak, alias("pmpi_scan_c_f08ts_")));
+extern "C" decltype(pmpi_scan_init_f08ts_) pmpir_scan_init_f08ts_ __attribute__((weak, alias("pmpi_scan_init_f08ts_")));
+extern "C" decltype(pmpi_scan_init_c_f08ts_) pmpir_scan_init_f08ts_large_ __attribute__((weak, alias("pmpi_scan_init_c_f08ts_")));
+extern "C" decltype(pmpi_scatter_f08ts_) pmpir_scatter_f08ts_ __attribute__((weak, alias("pmpi_scatter_f08ts_")));
+extern "C" decltype(pmpi_scatter_c_f08ts_) pmpir_scatter_f08ts_large_ __attribute__((weak, alias("pmpi_scatter_c_f08ts_")));
+extern "C" decltype(pmpi_scatter_init_f08ts_) pmpir_scatter_init_f08ts_ __attribute__((weak, alias("pmpi_scatter_init_f08ts_")));
+extern "C" decltype(pmpi_scatter_init_c_f08ts_) pmpir_scatter_init_f08ts_large_ __attribute__((weak, alias("pmpi_scatter_init_c_f08ts_")));
+extern "C" decltype(pmpi_scatterv_f08ts_) pmpir_scatterv_f08ts_ __attribute__((weak, alias("pmpi_scatterv_f08ts_")));
+extern "C" decltype(pmpi_scatterv_c_f08ts_) pmpir_scatterv_f08ts_large_ __attribute__((weak, alias("pmpi_scatterv_c_f08ts_")));
+extern "C" decltype(pmpi_scatterv_init_f08ts_) pmpir_scatterv_init_f08ts_ __attribute__((weak, alias("pmpi_scatterv_init_f08ts_")));
+extern "C" decltype(pmpi_scatterv_init_c_f08ts_) pmpir_scatterv_init_f08ts_large_ __attribute__((weak, alias("pmpi_scatterv_init_c_f08ts_")));

@@ -96,9 +96,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_pack_f08ts(c
   void* const inbuf_base = base_of(inbuf, &is_section);
   void* const outbuf_base = base_of(outbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(inbuf_base, *incount, c_handle<MPI_Datatype>(*datatype), outbuf_base, *outsize, position, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Pack", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout inbuf_layout(inbuf, *incount, c_handle<MPI_Datatype>(*datatype));
+  if (inbuf_layout.code() != MPI_SUCCESS) return give(ierror, inbuf_layout.refuse(caller, {"inbuf", "incount", "datatype"}));
   Piece outbuf_piece(outbuf, true);
-  if (const int code = first_error({inbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(inbuf_layout.base(), inbuf_layout.count<int>(), inbuf_layout.type(), outbuf_piece.base(), *outsize, position, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -110,9 +111,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_pack_c_f08ts
   void* const inbuf_base = base_of(inbuf, &is_section);
   void* const outbuf_base = base_of(outbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(inbuf_base, *incount, c_handle<MPI_Datatype>(*datatype), outbuf_base, *outsize, position, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Pack_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout inbuf_layout(inbuf, *incount, c_handle<MPI_Datatype>(*datatype));
+  if (inbuf_layout.code() != MPI_SUCCESS) return give(ierror, inbuf_layout.refuse(caller, {"inbuf", "incount", "datatype"}));
   Piece outbuf_piece(outbuf, true);
-  if (const int code = first_error({inbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(inbuf_layout.base(), inbuf_layout.count<MPI_Count>(), inbuf_layout.type(), outbuf_piece.base(), *outsize, position, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -139,9 +141,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_pack_externa
   void* const outbuf_base = base_of(outbuf, &is_section);
   const auto [datarep_text, datarep_bytes] = text_of(datarep, datarep_length);
   if (!is_section) [[likely]] return give(ierror, kCall(Text(datarep_text, datarep_bytes), inbuf_base, *incount, c_handle<MPI_Datatype>(*datatype), outbuf_base, *outsize, position));
+  const Caller caller{.function = "MPI_Pack_external"};
   const Layout inbuf_layout(inbuf, *incount, c_handle<MPI_Datatype>(*datatype));
+  if (inbuf_layout.code() != MPI_SUCCESS) return give(ierror, inbuf_layout.refuse(caller, {"inbuf", "incount", "datatype"}));
   Piece outbuf_piece(outbuf, true);
-  if (const int code = first_error({inbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(Text(datarep_text, datarep_bytes), inbuf_layout.base(), inbuf_layout.count<int>(), inbuf_layout.type(), outbuf_piece.base(), *outsize, position);
   give(ierror, code);
 }
@@ -154,9 +157,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_pack_externa
   void* const outbuf_base = base_of(outbuf, &is_section);
   const auto [datarep_text, datarep_bytes] = text_of(datarep, datarep_length);
   if (!is_section) [[likely]] return give(ierror, kCall(Text(datarep_text, datarep_bytes), inbuf_base, *incount, c_handle<MPI_Datatype>(*datatype), outbuf_base, *outsize, position));
+  const Caller caller{.function = "MPI_Pack_external_c"};
   const Layout inbuf_layout(inbuf, *incount, c_handle<MPI_Datatype>(*datatype));
+  if (inbuf_layout.code() != MPI_SUCCESS) return give(ierror, inbuf_layout.refuse(caller, {"inbuf", "incount", "datatype"}));
   Piece outbuf_piece(outbuf, true);
-  if (const int code = first_error({inbuf_layout.code()})) return give(ierror, refuse(code));
   const int code = kCall(Text(datarep_text, datarep_bytes), inbuf_layout.base(), inbuf_layout.count<MPI_Count>(), inbuf_layout.type(), outbuf_piece.base(), *outsize, position);
   give(ierror, code);
 }
@@ -948,9 +952,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_unpack_f08ts
   void* const inbuf_base = base_of(inbuf, &is_section);
   void* const outbuf_base = base_of(outbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(inbuf_base, *insize, position, outbuf_base, *outcount, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Unpack", .comm = c_handle<MPI_Comm>(*comm)};
   Piece inbuf_piece(inbuf, false);
   const Layout outbuf_layout(outbuf, *outcount, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({outbuf_layout.code()})) return give(ierror, refuse(code));
+  if (outbuf_layout.code() != MPI_SUCCESS) return give(ierror, outbuf_layout.refuse(caller, {"outbuf", "outcount", "datatype"}));
   const int code = kCall(inbuf_piece.base(), *insize, position, outbuf_layout.base(), outbuf_layout.count<int>(), outbuf_layout.type(), c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -962,9 +967,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_unpack_c_f08
   void* const inbuf_base = base_of(inbuf, &is_section);
   void* const outbuf_base = base_of(outbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(inbuf_base, *insize, position, outbuf_base, *outcount, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Unpack_c", .comm = c_handle<MPI_Comm>(*comm)};
   Piece inbuf_piece(inbuf, false);
   const Layout outbuf_layout(outbuf, *outcount, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({outbuf_layout.code()})) return give(ierror, refuse(code));
+  if (outbuf_layout.code() != MPI_SUCCESS) return give(ierror, outbuf_layout.refuse(caller, {"outbuf", "outcount", "datatype"}));
   const int code = kCall(inbuf_piece.base(), *insize, position, outbuf_layout.base(), outbuf_layout.count<MPI_Count>(), outbuf_layout.type(), c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -991,9 +997,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_unpack_exter
   void* const outbuf_base = base_of(outbuf, &is_section);
   const auto [datarep_text, datarep_bytes] = text_of(datarep, datarep_length);
   if (!is_section) [[likely]] return give(ierror, kCall(Text(datarep_text, datarep_bytes), inbuf_base, *insize, position, outbuf_base, *outcount, c_handle<MPI_Datatype>(*datatype)));
+  const Caller caller{.function = "MPI_Unpack_external"};
   Piece inbuf_piece(inbuf, false);
   const Layout outbuf_layout(outbuf, *outcount, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({outbuf_layout.code()})) return give(ierror, refuse(code));
+  if (outbuf_layout.code() != MPI_SUCCESS) return give(ierror, outbuf_layout.refuse(caller, {"outbuf", "outcount", "datatype"}));
   const int code = kCall(Text(datarep_text, datarep_bytes), inbuf_piece.base(), *insize, position, outbuf_layout.base(), outbuf_layout.count<int>(), outbuf_layout.type());
   give(ierror, code);
 }
@@ -1006,9 +1013,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_unpack_exter
   void* const outbuf_base = base_of(outbuf, &is_section);
   const auto [datarep_text, datarep_bytes] = text_of(datarep, datarep_length);
   if (!is_section) [[likely]] return give(ierror, kCall(Text(datarep_text, datarep_bytes), inbuf_base, *insize, position, outbuf_base, *outcount, c_handle<MPI_Datatype>(*datatype)));
+  const Caller caller{.function = "MPI_Unpack_external_c"};
   Piece inbuf_piece(inbuf, false);
   const Layout outbuf_layout(outbuf, *outcount, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({outbuf_layout.code()})) return give(ierror, refuse(code));
+  if (outbuf_layout.code() != MPI_SUCCESS) return give(ierror, outbuf_layout.refuse(caller, {"outbuf", "outcount", "datatype"}));
   const int code = kCall(Text(datarep_text, datarep_bytes), inbuf_piece.base(), *insize, position, outbuf_layout.base(), outbuf_layout.count<MPI_Count>(), outbuf_layout.type());
   give(ierror, code);
 }
@@ -1016,3 +1024,68 @@ extern "C" void mpi_unpack_external_c_f08ts_(const Descriptor* datarep, const De
 extern "C" void pmpi_unpack_external_c_f08ts_(const Descriptor* datarep, const Descriptor* inbuf, const MPI_Count* insize, MPI_Count* position, const Descriptor* outbuf, const MPI_Count* outcount, const Fint* datatype, Fint* ierror, std::size_t datarep_length) { const Site site(__builtin_return_address(0)); mpi_unpack_external_c_f08ts<PMPI_Unpack_external_c>(datarep, inbuf, insize, position, outbuf, outcount, datatype, ierror, datarep_length); }
 extern "C" decltype(mpi_unpack_external_c_f08ts_) mpi_unpack_external_f08ts_large_ __attribute__((weak, alias("mpi_unpack_external_c_f08ts_")));
 extern "C" decltype(pmpi_unpack_external_c_f08ts_) pmpi_unpack_external_f08ts_large_ __attribute__((weak, alias("pmpi_unpack_external_c_f08ts_")));
+extern "C" decltype(pmpi_get_count_) pmpir_get_count_f08_ __attribute__((weak, alias("pmpi_get_count_")));
+extern "C" decltype(pmpi_get_count_c_) pmpir_get_count_f08_large_ __attribute__((weak, alias("pmpi_get_count_c_")));
+extern "C" decltype(pmpi_get_elements_) pmpir_get_elements_f08_ __attribute__((weak, alias("pmpi_get_elements_")));
+extern "C" decltype(pmpi_get_elements_c_) pmpir_get_elements_f08_large_ __attribute__((weak, alias("pmpi_get_elements_c_")));
+extern "C" decltype(pmpi_get_elements_x_) pmpir_get_elements_x_f08_ __attribute__((weak, alias("pmpi_get_elements_x_")));
+extern "C" decltype(pmpi_pack_external_f08ts_) pmpir_pack_external_f08ts_ __attribute__((weak, alias("pmpi_pack_external_f08ts_")));
+extern "C" decltype(pmpi_pack_external_c_f08ts_) pmpir_pack_external_f08ts_large_ __attribute__((weak, alias("pmpi_pack_external_c_f08ts_")));
+extern "C" decltype(pmpi_pack_external_size_) pmpir_pack_external_size_f08_ __attribute__((weak, alias("pmpi_pack_external_size_")));
+extern "C" decltype(pmpi_pack_external_size_c_) pmpir_pack_external_size_f08_large_ __attribute__((weak, alias("pmpi_pack_external_size_c_")));
+extern "C" decltype(pmpi_pack_f08ts_) pmpir_pack_f08ts_ __attribute__((weak, alias("pmpi_pack_f08ts_")));
+extern "C" decltype(pmpi_pack_c_f08ts_) pmpir_pack_f08ts_large_ __attribute__((weak, alias("pmpi_pack_c_f08ts_")));
+extern "C" decltype(pmpi_pack_size_) pmpir_pack_size_f08_ __attribute__((weak, alias("pmpi_pack_size_")));
+extern "C" decltype(pmpi_pack_size_c_) pmpir_pack_size_f08_large_ __attribute__((weak, alias("pmpi_pack_size_c_")));
+extern "C" decltype(pmpi_status_set_elements_) pmpir_status_set_elements_f08_ __attribute__((weak, alias("pmpi_status_set_elements_")));
+extern "C" decltype(pmpi_status_set_elements_c_) pmpir_status_set_elements_f08_large_ __attribute__((weak, alias("pmpi_status_set_elements_c_")));
+extern "C" decltype(pmpi_status_set_elements_x_) pmpir_status_set_elements_x_f08_ __attribute__((weak, alias("pmpi_status_set_elements_x_")));
+extern "C" decltype(pmpi_type_commit_) pmpir_type_commit_f08_ __attribute__((weak, alias("pmpi_type_commit_")));
+extern "C" decltype(pmpi_type_contiguous_) pmpir_type_contiguous_f08_ __attribute__((weak, alias("pmpi_type_contiguous_")));
+extern "C" decltype(pmpi_type_contiguous_c_) pmpir_type_contiguous_f08_large_ __attribute__((weak, alias("pmpi_type_contiguous_c_")));
+extern "C" decltype(pmpi_type_create_darray_) pmpir_type_create_darray_f08_ __attribute__((weak, alias("pmpi_type_create_darray_")));
+extern "C" decltype(pmpi_type_create_darray_c_) pmpir_type_create_darray_f08_large_ __attribute__((weak, alias("pmpi_type_create_darray_c_")));
+extern "C" decltype(pmpi_type_create_f90_complex_) pmpir_type_create_f90_complex_f08_ __attribute__((weak, alias("pmpi_type_create_f90_complex_")));
+extern "C" decltype(pmpi_type_create_f90_integer_) pmpir_type_create_f90_integer_f08_ __attribute__((weak, alias("pmpi_type_create_f90_integer_")));
+extern "C" decltype(pmpi_type_create_f90_real_) pmpir_type_create_f90_real_f08_ __attribute__((weak, alias("pmpi_type_create_f90_real_")));
+extern "C" decltype(pmpi_type_create_hindexed_block_) pmpir_type_create_hindexed_block_f08_ __attribute__((weak, alias("pmpi_type_create_hindexed_block_")));
+extern "C" decltype(pmpi_type_create_hindexed_block_c_) pmpir_type_create_hindexed_block_f08_large_ __attribute__((weak, alias("pmpi_type_create_hindexed_block_c_")));
+extern "C" decltype(pmpi_type_create_hindexed_) pmpir_type_create_hindexed_f08_ __attribute__((weak, alias("pmpi_type_create_hindexed_")));
+extern "C" decltype(pmpi_type_create_hindexed_c_) pmpir_type_create_hindexed_f08_large_ __attribute__((weak, alias("pmpi_type_create_hindexed_c_")));
+extern "C" decltype(pmpi_type_create_hvector_) pmpir_type_create_hvector_f08_ __attribute__((weak, alias("pmpi_type_create_hvector_")));
+extern "C" decltype(pmpi_type_create_hvector_c_) pmpir_type_create_hvector_f08_large_ __attribute__((weak, alias("pmpi_type_create_hvector_c_")));
+extern "C" decltype(pmpi_type_create_indexed_block_) pmpir_type_create_indexed_block_f08_ __attribute__((weak, alias("pmpi_type_create_indexed_block_")));
+extern "C" decltype(pmpi_type_create_indexed_block_c_) pmpir_type_create_indexed_block_f08_large_ __attribute__((weak, alias("pmpi_type_create_indexed_block_c_")));
+extern "C" decltype(pmpi_type_create_resized_) pmpir_type_create_resized_f08_ __attribute__((weak, alias("pmpi_type_create_resized_")));
+extern "C" decltype(pmpi_type_create_resized_c_) pmpir_type_create_resized_f08_large_ __attribute__((weak, alias("pmpi_type_create_resized_c_")));
+extern "C" decltype(pmpi_type_create_struct_) pmpir_type_create_struct_f08_ __attribute__((weak, alias("pmpi_type_create_struct_")));
+extern "C" decltype(pmpi_type_create_struct_c_) pmpir_type_create_struct_f08_large_ __attribute__((weak, alias("pmpi_type_create_struct_c_")));
+extern "C" decltype(pmpi_type_create_subarray_) pmpir_type_create_subarray_f08_ __attribute__((weak, alias("pmpi_type_create_subarray_")));
+extern "C" decltype(pmpi_type_create_subarray_c_) pmpir_type_create_subarray_f08_large_ __attribute__((weak, alias("pmpi_type_create_subarray_c_")));
+extern "C" decltype(pmpi_type_dup_) pmpir_type_dup_f08_ __attribute__((weak, alias("pmpi_type_dup_")));
+extern "C" decltype(pmpi_type_free_) pmpir_type_free_f08_ __attribute__((weak, alias("pmpi_type_free_")));
+extern "C" decltype(pmpi_type_get_contents_) pmpir_type_get_contents_f08_ __attribute__((weak, alias("pmpi_type_get_contents_")));
+extern "C" decltype(pmpi_type_get_contents_c_) pmpir_type_get_contents_f08_large_ __attribute__((weak, alias("pmpi_type_get_contents_c_")));
+extern "C" decltype(pmpi_type_get_envelope_) pmpir_type_get_envelope_f08_ __attribute__((weak, alias("pmpi_type_get_envelope_")));
+extern "C" decltype(pmpi_type_get_envelope_c_) pmpir_type_get_envelope_f08_large_ __attribute__((weak, alias("pmpi_type_get_envelope_c_")));
+extern "C" decltype(pmpi_type_get_extent_) pmpir_type_get_extent_f08_ __attribute__((weak, alias("pmpi_type_get_extent_")));
+extern "C" decltype(pmpi_type_get_extent_c_) pmpir_type_get_extent_f08_large_ __attribute__((weak, alias("pmpi_type_get_extent_c_")));
+extern "C" decltype(pmpi_type_get_extent_x_) pmpir_type_get_extent_x_f08_ __attribute__((weak, alias("pmpi_type_get_extent_x_")));
+extern "C" decltype(pmpi_type_get_name_) pmpir_type_get_name_f08_ __attribute__((weak, alias("pmpi_type_get_name_")));
+extern "C" decltype(pmpi_type_get_true_extent_) pmpir_type_get_true_extent_f08_ __attribute__((weak, alias("pmpi_type_get_true_extent_")));
+extern "C" decltype(pmpi_type_get_true_extent_c_) pmpir_type_get_true_extent_f08_large_ __attribute__((weak, alias("pmpi_type_get_true_extent_c_")));
+extern "C" decltype(pmpi_type_get_true_extent_x_) pmpir_type_get_true_extent_x_f08_ __attribute__((weak, alias("pmpi_type_get_true_extent_x_")));
+extern "C" decltype(pmpi_type_get_value_index_) pmpir_type_get_value_index_f08_ __attribute__((weak, alias("pmpi_type_get_value_index_")));
+extern "C" decltype(pmpi_type_indexed_) pmpir_type_indexed_f08_ __attribute__((weak, alias("pmpi_type_indexed_")));
+extern "C" decltype(pmpi_type_indexed_c_) pmpir_type_indexed_f08_large_ __attribute__((weak, alias("pmpi_type_indexed_c_")));
+extern "C" decltype(pmpi_type_match_size_) pmpir_type_match_size_f08_ __attribute__((weak, alias("pmpi_type_match_size_")));
+extern "C" decltype(pmpi_type_set_name_) pmpir_type_set_name_f08_ __attribute__((weak, alias("pmpi_type_set_name_")));
+extern "C" decltype(pmpi_type_size_) pmpir_type_size_f08_ __attribute__((weak, alias("pmpi_type_size_")));
+extern "C" decltype(pmpi_type_size_c_) pmpir_type_size_f08_large_ __attribute__((weak, alias("pmpi_type_size_c_")));
+extern "C" decltype(pmpi_type_size_x_) pmpir_type_size_x_f08_ __attribute__((weak, alias("pmpi_type_size_x_")));
+extern "C" decltype(pmpi_type_vector_) pmpir_type_vector_f08_ __attribute__((weak, alias("pmpi_type_vector_")));
+extern "C" decltype(pmpi_type_vector_c_) pmpir_type_vector_f08_large_ __attribute__((weak, alias("pmpi_type_vector_c_")));
+extern "C" decltype(pmpi_unpack_external_f08ts_) pmpir_unpack_external_f08ts_ __attribute__((weak, alias("pmpi_unpack_external_f08ts_")));
+extern "C" decltype(pmpi_unpack_external_c_f08ts_) pmpir_unpack_external_f08ts_large_ __attribute__((weak, alias("pmpi_unpack_external_c_f08ts_")));
+extern "C" decltype(pmpi_unpack_f08ts_) pmpir_unpack_f08ts_ __attribute__((weak, alias("pmpi_unpack_f08ts_")));
+extern "C" decltype(pmpi_unpack_c_f08ts_) pmpir_unpack_f08ts_large_ __attribute__((weak, alias("pmpi_unpack_c_f08ts_")));

@@ -247,8 +247,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iread_f
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iread", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -259,8 +260,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iread_c
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iread_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -285,8 +287,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iread_a
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iread_all", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -297,8 +300,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iread_a
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iread_all_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -323,8 +327,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iread_a
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iread_at", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -335,8 +340,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iread_a
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iread_at_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -361,8 +367,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iread_a
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iread_at_all", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -373,8 +380,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iread_a
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iread_at_all_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -399,8 +407,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iread_s
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iread_shared", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -411,8 +420,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iread_s
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iread_shared_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -437,8 +447,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iwrite_
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iwrite", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -449,8 +460,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iwrite_
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iwrite_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -475,8 +487,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iwrite_
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iwrite_all", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -487,8 +500,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iwrite_
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iwrite_all_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -513,8 +527,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iwrite_
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iwrite_at", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -525,8 +540,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iwrite_
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iwrite_at_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -551,8 +567,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iwrite_
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iwrite_at_all", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -563,8 +580,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iwrite_
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iwrite_at_all_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -589,8 +607,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iwrite_
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iwrite_shared", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -601,8 +620,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_iwrite_
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_File_iwrite_shared_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -655,8 +675,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_f0
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_read", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -667,8 +688,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_c_
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_read_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -693,8 +715,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_al
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_read_all", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -705,8 +728,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_al
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_read_all_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -731,8 +755,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_al
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype)));
+  const Caller caller{.function = "MPI_File_read_all_begin", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<int>(), buf_layout.type());
   give(ierror, code);
 }
@@ -743,8 +768,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_al
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype)));
+  const Caller caller{.function = "MPI_File_read_all_begin_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type());
   give(ierror, code);
 }
@@ -769,7 +795,6 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_al
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, c_status(status)));
-  if (const int code = first_error({code_of_base(buf)})) return give(ierror, refuse(code));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_base, c_status(status));
   give(ierror, code);
 }
@@ -792,8 +817,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_at
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_read_at", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -804,8 +830,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_at
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_read_at_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -830,8 +857,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_at
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_read_at_all", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -842,8 +870,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_at
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_read_at_all_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -868,8 +897,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_at
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype)));
+  const Caller caller{.function = "MPI_File_read_at_all_begin", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<int>(), buf_layout.type());
   give(ierror, code);
 }
@@ -880,8 +910,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_at
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype)));
+  const Caller caller{.function = "MPI_File_read_at_all_begin_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type());
   give(ierror, code);
 }
@@ -906,7 +937,6 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_at
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, c_status(status)));
-  if (const int code = first_error({code_of_base(buf)})) return give(ierror, refuse(code));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_base, c_status(status));
   give(ierror, code);
 }
@@ -929,8 +959,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_or
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_read_ordered", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -941,8 +972,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_or
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_read_ordered_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -967,8 +999,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_or
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype)));
+  const Caller caller{.function = "MPI_File_read_ordered_begin", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<int>(), buf_layout.type());
   give(ierror, code);
 }
@@ -979,8 +1012,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_or
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype)));
+  const Caller caller{.function = "MPI_File_read_ordered_begin_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type());
   give(ierror, code);
 }
@@ -1005,7 +1039,6 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_or
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, c_status(status)));
-  if (const int code = first_error({code_of_base(buf)})) return give(ierror, refuse(code));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_base, c_status(status));
   give(ierror, code);
 }
@@ -1028,8 +1061,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_sh
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_read_shared", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -1040,8 +1074,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_read_sh
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_read_shared_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -1178,8 +1213,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_f
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_write", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -1190,8 +1226,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_c
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_write_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -1216,8 +1253,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_a
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_write_all", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -1228,8 +1266,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_a
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_write_all_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -1254,8 +1293,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_a
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype)));
+  const Caller caller{.function = "MPI_File_write_all_begin", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<int>(), buf_layout.type());
   give(ierror, code);
 }
@@ -1266,8 +1306,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_a
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype)));
+  const Caller caller{.function = "MPI_File_write_all_begin_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type());
   give(ierror, code);
 }
@@ -1292,7 +1333,6 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_a
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, c_status(status)));
-  if (const int code = first_error({code_of_base(buf)})) return give(ierror, refuse(code));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_base, c_status(status));
   give(ierror, code);
 }
@@ -1315,8 +1355,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_a
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_write_at", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -1327,8 +1368,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_a
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_write_at_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -1353,8 +1395,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_a
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_write_at_all", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -1365,8 +1408,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_a
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_write_at_all_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -1391,8 +1435,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_a
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype)));
+  const Caller caller{.function = "MPI_File_write_at_all_begin", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<int>(), buf_layout.type());
   give(ierror, code);
 }
@@ -1403,8 +1448,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_a
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), *offset, buf_base, *count, c_handle<MPI_Datatype>(*datatype)));
+  const Caller caller{.function = "MPI_File_write_at_all_begin_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), *offset, buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type());
   give(ierror, code);
 }
@@ -1429,7 +1475,6 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_a
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, c_status(status)));
-  if (const int code = first_error({code_of_base(buf)})) return give(ierror, refuse(code));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_base, c_status(status));
   give(ierror, code);
 }
@@ -1452,8 +1497,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_o
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_write_ordered", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -1464,8 +1510,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_o
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_write_ordered_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -1490,8 +1537,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_o
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype)));
+  const Caller caller{.function = "MPI_File_write_ordered_begin", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<int>(), buf_layout.type());
   give(ierror, code);
 }
@@ -1502,8 +1550,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_o
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype)));
+  const Caller caller{.function = "MPI_File_write_ordered_begin_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type());
   give(ierror, code);
 }
@@ -1528,7 +1577,6 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_o
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, c_status(status)));
-  if (const int code = first_error({code_of_base(buf)})) return give(ierror, refuse(code));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_base, c_status(status));
   give(ierror, code);
 }
@@ -1551,8 +1599,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_s
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_write_shared", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -1563,8 +1612,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_file_write_s
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_File>(*fh), buf_base, *count, c_handle<MPI_Datatype>(*datatype), c_status(status)));
+  const Caller caller{.function = "MPI_File_write_shared_c", .file = c_handle<MPI_File>(*fh)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(c_handle<MPI_File>(*fh), buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), c_status(status));
   give(ierror, code);
 }
@@ -1572,3 +1622,91 @@ extern "C" void mpi_file_write_shared_c_f08ts_(const Fint* fh, const Descriptor*
 extern "C" void pmpi_file_write_shared_c_f08ts_(const Fint* fh, const Descriptor* buf, const MPI_Count* count, const Fint* datatype, MPI_Status* status, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_file_write_shared_c_f08ts<PMPI_File_write_shared_c>(fh, buf, count, datatype, status, ierror); }
 extern "C" decltype(mpi_file_write_shared_c_f08ts_) mpi_file_write_shared_f08ts_large_ __attribute__((weak, alias("mpi_file_write_shared_c_f08ts_")));
 extern "C" decltype(pmpi_file_write_shared_c_f08ts_) pmpi_file_write_shared_f08ts_large_ __attribute__((weak, alias("pmpi_file_write_shared_c_f08ts_")));
+extern "C" decltype(pmpi_file_call_errhandler_) pmpir_file_call_errhandler_f08_ __attribute__((weak, alias("pmpi_file_call_errhandler_")));
+extern "C" decltype(pmpi_file_close_) pmpir_file_close_f08_ __attribute__((weak, alias("pmpi_file_close_")));
+extern "C" decltype(pmpi_file_create_errhandler_) pmpir_file_create_errhandler_f08_ __attribute__((weak, alias("pmpi_file_create_errhandler_")));
+extern "C" decltype(pmpi_file_delete_) pmpir_file_delete_f08_ __attribute__((weak, alias("pmpi_file_delete_")));
+extern "C" decltype(pmpi_file_get_amode_) pmpir_file_get_amode_f08_ __attribute__((weak, alias("pmpi_file_get_amode_")));
+extern "C" decltype(pmpi_file_get_atomicity_) pmpir_file_get_atomicity_f08_ __attribute__((weak, alias("pmpi_file_get_atomicity_")));
+extern "C" decltype(pmpi_file_get_byte_offset_) pmpir_file_get_byte_offset_f08_ __attribute__((weak, alias("pmpi_file_get_byte_offset_")));
+extern "C" decltype(pmpi_file_get_errhandler_) pmpir_file_get_errhandler_f08_ __attribute__((weak, alias("pmpi_file_get_errhandler_")));
+extern "C" decltype(pmpi_file_get_group_) pmpir_file_get_group_f08_ __attribute__((weak, alias("pmpi_file_get_group_")));
+extern "C" decltype(pmpi_file_get_info_) pmpir_file_get_info_f08_ __attribute__((weak, alias("pmpi_file_get_info_")));
+extern "C" decltype(pmpi_file_get_position_) pmpir_file_get_position_f08_ __attribute__((weak, alias("pmpi_file_get_position_")));
+extern "C" decltype(pmpi_file_get_position_shared_) pmpir_file_get_position_shared_f08_ __attribute__((weak, alias("pmpi_file_get_position_shared_")));
+extern "C" decltype(pmpi_file_get_size_) pmpir_file_get_size_f08_ __attribute__((weak, alias("pmpi_file_get_size_")));
+extern "C" decltype(pmpi_file_get_type_extent_) pmpir_file_get_type_extent_f08_ __attribute__((weak, alias("pmpi_file_get_type_extent_")));
+extern "C" decltype(pmpi_file_get_type_extent_c_) pmpir_file_get_type_extent_f08_large_ __attribute__((weak, alias("pmpi_file_get_type_extent_c_")));
+extern "C" decltype(pmpi_file_get_view_) pmpir_file_get_view_f08_ __attribute__((weak, alias("pmpi_file_get_view_")));
+extern "C" decltype(pmpi_file_iread_all_f08ts_) pmpir_file_iread_all_f08ts_ __attribute__((weak, alias("pmpi_file_iread_all_f08ts_")));
+extern "C" decltype(pmpi_file_iread_all_c_f08ts_) pmpir_file_iread_all_f08ts_large_ __attribute__((weak, alias("pmpi_file_iread_all_c_f08ts_")));
+extern "C" decltype(pmpi_file_iread_at_all_f08ts_) pmpir_file_iread_at_all_f08ts_ __attribute__((weak, alias("pmpi_file_iread_at_all_f08ts_")));
+extern "C" decltype(pmpi_file_iread_at_all_c_f08ts_) pmpir_file_iread_at_all_f08ts_large_ __attribute__((weak, alias("pmpi_file_iread_at_all_c_f08ts_")));
+extern "C" decltype(pmpi_file_iread_at_f08ts_) pmpir_file_iread_at_f08ts_ __attribute__((weak, alias("pmpi_file_iread_at_f08ts_")));
+extern "C" decltype(pmpi_file_iread_at_c_f08ts_) pmpir_file_iread_at_f08ts_large_ __attribute__((weak, alias("pmpi_file_iread_at_c_f08ts_")));
+extern "C" decltype(pmpi_file_iread_f08ts_) pmpir_file_iread_f08ts_ __attribute__((weak, alias("pmpi_file_iread_f08ts_")));
+extern "C" decltype(pmpi_file_iread_c_f08ts_) pmpir_file_iread_f08ts_large_ __attribute__((weak, alias("pmpi_file_iread_c_f08ts_")));
+extern "C" decltype(pmpi_file_iread_shared_f08ts_) pmpir_file_iread_shared_f08ts_ __attribute__((weak, alias("pmpi_file_iread_shared_f08ts_")));
+extern "C" decltype(pmpi_file_iread_shared_c_f08ts_) pmpir_file_iread_shared_f08ts_large_ __attribute__((weak, alias("pmpi_file_iread_shared_c_f08ts_")));
+extern "C" decltype(pmpi_file_iwrite_all_f08ts_) pmpir_file_iwrite_all_f08ts_ __attribute__((weak, alias("pmpi_file_iwrite_all_f08ts_")));
+extern "C" decltype(pmpi_file_iwrite_all_c_f08ts_) pmpir_file_iwrite_all_f08ts_large_ __attribute__((weak, alias("pmpi_file_iwrite_all_c_f08ts_")));
+extern "C" decltype(pmpi_file_iwrite_at_all_f08ts_) pmpir_file_iwrite_at_all_f08ts_ __attribute__((weak, alias("pmpi_file_iwrite_at_all_f08ts_")));
+extern "C" decltype(pmpi_file_iwrite_at_all_c_f08ts_) pmpir_file_iwrite_at_all_f08ts_large_ __attribute__((weak, alias("pmpi_file_iwrite_at_all_c_f08ts_")));
+extern "C" decltype(pmpi_file_iwrite_at_f08ts_) pmpir_file_iwrite_at_f08ts_ __attribute__((weak, alias("pmpi_file_iwrite_at_f08ts_")));
+extern "C" decltype(pmpi_file_iwrite_at_c_f08ts_) pmpir_file_iwrite_at_f08ts_large_ __attribute__((weak, alias("pmpi_file_iwrite_at_c_f08ts_")));
+extern "C" decltype(pmpi_file_iwrite_f08ts_) pmpir_file_iwrite_f08ts_ __attribute__((weak, alias("pmpi_file_iwrite_f08ts_")));
+extern "C" decltype(pmpi_file_iwrite_c_f08ts_) pmpir_file_iwrite_f08ts_large_ __attribute__((weak, alias("pmpi_file_iwrite_c_f08ts_")));
+extern "C" decltype(pmpi_file_iwrite_shared_f08ts_) pmpir_file_iwrite_shared_f08ts_ __attribute__((weak, alias("pmpi_file_iwrite_shared_f08ts_")));
+extern "C" decltype(pmpi_file_iwrite_shared_c_f08ts_) pmpir_file_iwrite_shared_f08ts_large_ __attribute__((weak, alias("pmpi_file_iwrite_shared_c_f08ts_")));
+extern "C" decltype(pmpi_file_open_) pmpir_file_open_f08_ __attribute__((weak, alias("pmpi_file_open_")));
+extern "C" decltype(pmpi_file_preallocate_) pmpir_file_preallocate_f08_ __attribute__((weak, alias("pmpi_file_preallocate_")));
+extern "C" decltype(pmpi_file_read_all_begin_f08ts_) pmpir_file_read_all_begin_f08ts_ __attribute__((weak, alias("pmpi_file_read_all_begin_f08ts_")));
+extern "C" decltype(pmpi_file_read_all_begin_c_f08ts_) pmpir_file_read_all_begin_f08ts_large_ __attribute__((weak, alias("pmpi_file_read_all_begin_c_f08ts_")));
+extern "C" decltype(pmpi_file_read_all_end_f08ts_) pmpir_file_read_all_end_f08ts_ __attribute__((weak, alias("pmpi_file_read_all_end_f08ts_")));
+extern "C" decltype(pmpi_file_read_all_f08ts_) pmpir_file_read_all_f08ts_ __attribute__((weak, alias("pmpi_file_read_all_f08ts_")));
+extern "C" decltype(pmpi_file_read_all_c_f08ts_) pmpir_file_read_all_f08ts_large_ __attribute__((weak, alias("pmpi_file_read_all_c_f08ts_")));
+extern "C" decltype(pmpi_file_read_at_all_begin_f08ts_) pmpir_file_read_at_all_begin_f08ts_ __attribute__((weak, alias("pmpi_file_read_at_all_begin_f08ts_")));
+extern "C" decltype(pmpi_file_read_at_all_begin_c_f08ts_) pmpir_file_read_at_all_begin_f08ts_large_ __attribute__((weak, alias("pmpi_file_read_at_all_begin_c_f08ts_")));
+extern "C" decltype(pmpi_file_read_at_all_end_f08ts_) pmpir_file_read_at_all_end_f08ts_ __attribute__((weak, alias("pmpi_file_read_at_all_end_f08ts_")));
+extern "C" decltype(pmpi_file_read_at_all_f08ts_) pmpir_file_read_at_all_f08ts_ __attribute__((weak, alias("pmpi_file_read_at_all_f08ts_")));
+extern "C" decltype(pmpi_file_read_at_all_c_f08ts_) pmpir_file_read_at_all_f08ts_large_ __attribute__((weak, alias("pmpi_file_read_at_all_c_f08ts_")));
+extern "C" decltype(pmpi_file_read_at_f08ts_) pmpir_file_read_at_f08ts_ __attribute__((weak, alias("pmpi_file_read_at_f08ts_")));
+extern "C" decltype(pmpi_file_read_at_c_f08ts_) pmpir_file_read_at_f08ts_large_ __attribute__((weak, alias("pmpi_file_read_at_c_f08ts_")));
+extern "C" decltype(pmpi_file_read_f08ts_) pmpir_file_read_f08ts_ __attribute__((weak, alias("pmpi_file_read_f08ts_")));
+extern "C" decltype(pmpi_file_read_c_f08ts_) pmpir_file_read_f08ts_large_ __attribute__((weak, alias("pmpi_file_read_c_f08ts_")));
+extern "C" decltype(pmpi_file_read_ordered_begin_f08ts_) pmpir_file_read_ordered_begin_f08ts_ __attribute__((weak, alias("pmpi_file_read_ordered_begin_f08ts_")));
+extern "C" decltype(pmpi_file_read_ordered_begin_c_f08ts_) pmpir_file_read_ordered_begin_f08ts_large_ __attribute__((weak, alias("pmpi_file_read_ordered_begin_c_f08ts_")));
+extern "C" decltype(pmpi_file_read_ordered_end_f08ts_) pmpir_file_read_ordered_end_f08ts_ __attribute__((weak, alias("pmpi_file_read_ordered_end_f08ts_")));
+extern "C" decltype(pmpi_file_read_ordered_f08ts_) pmpir_file_read_ordered_f08ts_ __attribute__((weak, alias("pmpi_file_read_ordered_f08ts_")));
+extern "C" decltype(pmpi_file_read_ordered_c_f08ts_) pmpir_file_read_ordered_f08ts_large_ __attribute__((weak, alias("pmpi_file_read_ordered_c_f08ts_")));
+extern "C" decltype(pmpi_file_read_shared_f08ts_) pmpir_file_read_shared_f08ts_ __attribute__((weak, alias("pmpi_file_read_shared_f08ts_")));
+extern "C" decltype(pmpi_file_read_shared_c_f08ts_) pmpir_file_read_shared_f08ts_large_ __attribute__((weak, alias("pmpi_file_read_shared_c_f08ts_")));
+extern "C" decltype(pmpi_file_seek_) pmpir_file_seek_f08_ __attribute__((weak, alias("pmpi_file_seek_")));
+extern "C" decltype(pmpi_file_seek_shared_) pmpir_file_seek_shared_f08_ __attribute__((weak, alias("pmpi_file_seek_shared_")));
+extern "C" decltype(pmpi_file_set_atomicity_) pmpir_file_set_atomicity_f08_ __attribute__((weak, alias("pmpi_file_set_atomicity_")));
+extern "C" decltype(pmpi_file_set_errhandler_) pmpir_file_set_errhandler_f08_ __attribute__((weak, alias("pmpi_file_set_errhandler_")));
+extern "C" decltype(pmpi_file_set_info_) pmpir_file_set_info_f08_ __attribute__((weak, alias("pmpi_file_set_info_")));
+extern "C" decltype(pmpi_file_set_size_) pmpir_file_set_size_f08_ __attribute__((weak, alias("pmpi_file_set_size_")));
+extern "C" decltype(pmpi_file_set_view_) pmpir_file_set_view_f08_ __attribute__((weak, alias("pmpi_file_set_view_")));
+extern "C" decltype(pmpi_file_sync_) pmpir_file_sync_f08_ __attribute__((weak, alias("pmpi_file_sync_")));
+extern "C" decltype(pmpi_file_write_all_begin_f08ts_) pmpir_file_write_all_begin_f08ts_ __attribute__((weak, alias("pmpi_file_write_all_begin_f08ts_")));
+extern "C" decltype(pmpi_file_write_all_begin_c_f08ts_) pmpir_file_write_all_begin_f08ts_large_ __attribute__((weak, alias("pmpi_file_write_all_begin_c_f08ts_")));
+extern "C" decltype(pmpi_file_write_all_end_f08ts_) pmpir_file_write_all_end_f08ts_ __attribute__((weak, alias("pmpi_file_write_all_end_f08ts_")));
+extern "C" decltype(pmpi_file_write_all_f08ts_) pmpir_file_write_all_f08ts_ __attribute__((weak, alias("pmpi_file_write_all_f08ts_")));
+extern "C" decltype(pmpi_file_write_all_c_f08ts_) pmpir_file_write_all_f08ts_large_ __attribute__((weak, alias("pmpi_file_write_all_c_f08ts_")));
+extern "C" decltype(pmpi_file_write_at_all_begin_f08ts_) pmpir_file_write_at_all_begin_f08ts_ __attribute__((weak, alias("pmpi_file_write_at_all_begin_f08ts_")));
+extern "C" decltype(pmpi_file_write_at_all_begin_c_f08ts_) pmpir_file_write_at_all_begin_f08ts_large_ __attribute__((weak, alias("pmpi_file_write_at_all_begin_c_f08ts_")));
+extern "C" decltype(pmpi_file_write_at_all_end_f08ts_) pmpir_file_write_at_all_end_f08ts_ __attribute__((weak, alias("pmpi_file_write_at_all_end_f08ts_")));
+extern "C" decltype(pmpi_file_write_at_all_f08ts_) pmpir_file_write_at_all_f08ts_ __attribute__((weak, alias("pmpi_file_write_at_all_f08ts_")));
+extern "C" decltype(pmpi_file_write_at_all_c_f08ts_) pmpir_file_write_at_all_f08ts_large_ __attribute__((weak, alias("pmpi_file_write_at_all_c_f08ts_")));
+extern "C" decltype(pmpi_file_write_at_f08ts_) pmpir_file_write_at_f08ts_ __attribute__((weak, alias("pmpi_file_write_at_f08ts_")));
+extern "C" decltype(pmpi_file_write_at_c_f08ts_) pmpir_file_write_at_f08ts_large_ __attribute__((weak, alias("pmpi_file_write_at_c_f08ts_")));
+extern "C" decltype(pmpi_file_write_f08ts_) pmpir_file_write_f08ts_ __attribute__((weak, alias("pmpi_file_write_f08ts_")));
+extern "C" decltype(pmpi_file_write_c_f08ts_) pmpir_file_write_f08ts_large_ __attribute__((weak, alias("pmpi_file_write_c_f08ts_")));
+extern "C" decltype(pmpi_file_write_ordered_begin_f08ts_) pmpir_file_write_ordered_begin_f08ts_ __attribute__((weak, alias("pmpi_file_write_ordered_begin_f08ts_")));
+extern "C" decltype(pmpi_file_write_ordered_begin_c_f08ts_) pmpir_file_write_ordered_begin_f08ts_large_ __attribute__((weak, alias("pmpi_file_write_ordered_begin_c_f08ts_")));
+extern "C" decltype(pmpi_file_write_ordered_end_f08ts_) pmpir_file_write_ordered_end_f08ts_ __attribute__((weak, alias("pmpi_file_write_ordered_end_f08ts_")));
+extern "C" decltype(pmpi_file_write_ordered_f08ts_) pmpir_file_write_ordered_f08ts_ __attribute__((weak, alias("pmpi_file_write_ordered_f08ts_")));
+extern "C" decltype(pmpi_file_write_ordered_c_f08ts_) pmpir_file_write_ordered_f08ts_large_ __attribute__((weak, alias("pmpi_file_write_ordered_c_f08ts_")));
+extern "C" decltype(pmpi_file_write_shared_f08ts_) pmpir_file_write_shared_f08ts_ __attribute__((weak, alias("pmpi_file_write_shared_f08ts_")));
+extern "C" decltype(pmpi_file_write_shared_c_f08ts_) pmpir_file_write_shared_f08ts_large_ __attribute__((weak, alias("pmpi_file_write_shared_c_f08ts_")));

@@ -119,8 +119,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_bsend_f08ts(
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Bsend", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -131,8 +132,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_bsend_c_f08t
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Bsend_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -157,8 +159,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_bsend_init_f
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Bsend_init", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -169,8 +172,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_bsend_init_c
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Bsend_init_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -195,7 +199,8 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_buffer_attac
   bool is_section = false;
   void* const buffer_base = base_of(buffer, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buffer_base, *size));
-  if (const int code = first_error({code_of_base(buffer)})) return give(ierror, refuse(code));
+  const Caller caller{.function = "MPI_Buffer_attach"};
+  if (const int refused = refuse_section(caller, "buffer", buffer)) return give(ierror, refused);
   const int code = kCall(buffer_base, *size);
   give(ierror, code);
 }
@@ -206,7 +211,8 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_buffer_attac
   bool is_section = false;
   void* const buffer_base = base_of(buffer, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buffer_base, *size));
-  if (const int code = first_error({code_of_base(buffer)})) return give(ierror, refuse(code));
+  const Caller caller{.function = "MPI_Buffer_attach_c"};
+  if (const int refused = refuse_section(caller, "buffer", buffer)) return give(ierror, refused);
   const int code = kCall(buffer_base, *size);
   give(ierror, code);
 }
@@ -273,7 +279,8 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_comm_attach_
   bool is_section = false;
   void* const buffer_base = base_of(buffer, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_Comm>(*comm), buffer_base, *size));
-  if (const int code = first_error({code_of_base(buffer)})) return give(ierror, refuse(code));
+  const Caller caller{.function = "MPI_Comm_attach_buffer", .comm = c_handle<MPI_Comm>(*comm)};
+  if (const int refused = refuse_section(caller, "buffer", buffer)) return give(ierror, refused);
   const int code = kCall(c_handle<MPI_Comm>(*comm), buffer_base, *size);
   give(ierror, code);
 }
@@ -284,7 +291,8 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_comm_attach_
   bool is_section = false;
   void* const buffer_base = base_of(buffer, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_Comm>(*comm), buffer_base, *size));
-  if (const int code = first_error({code_of_base(buffer)})) return give(ierror, refuse(code));
+  const Caller caller{.function = "MPI_Comm_attach_buffer_c", .comm = c_handle<MPI_Comm>(*comm)};
+  if (const int refused = refuse_section(caller, "buffer", buffer)) return give(ierror, refused);
   const int code = kCall(c_handle<MPI_Comm>(*comm), buffer_base, *size);
   give(ierror, code);
 }
@@ -365,7 +373,6 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_get_address_
   bool is_section = false;
   void* const location_base = base_of(location, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(location_base, address));
-  if (const int code = first_error({code_of_base(location)})) return give(ierror, refuse(code));
   const int code = kCall(location_base, address);
   give(ierror, code);
 }
@@ -444,8 +451,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_ibsend_f08ts
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Ibsend", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -456,8 +464,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_ibsend_c_f08
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Ibsend_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -496,8 +505,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_imrecv_f08ts
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleInOut<MPI_Message>(message), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Imrecv"};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), HandleInOut<MPI_Message>(message), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -508,8 +518,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_imrecv_c_f08
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleInOut<MPI_Message>(message), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Imrecv_c"};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), HandleInOut<MPI_Message>(message), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -562,8 +573,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_irecv_f08ts(
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *source, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Irecv", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), *source, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -574,8 +586,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_irecv_c_f08t
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *source, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Irecv_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), *source, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -600,8 +613,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_irsend_f08ts
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Irsend", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -612,8 +626,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_irsend_c_f08
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Irsend_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -652,8 +667,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_isend_f08ts(
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Isend", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -664,8 +680,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_isend_c_f08t
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Isend_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -691,9 +708,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_isendrecv_f0
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), *dest, *sendtag, recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *source, *recvtag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Isendrecv", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   const Layout recvbuf_layout(recvbuf, *recvcount, c_handle<MPI_Datatype>(*recvtype));
-  if (const int code = first_error({sendbuf_layout.code(), recvbuf_layout.code()})) return give(ierror, refuse(code));
+  if (recvbuf_layout.code() != MPI_SUCCESS) return give(ierror, recvbuf_layout.refuse(caller, {"recvbuf", "recvcount", "recvtype"}));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<int>(), sendbuf_layout.type(), *dest, *sendtag, recvbuf_layout.base(), recvbuf_layout.count<int>(), recvbuf_layout.type(), *source, *recvtag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -705,9 +724,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_isendrecv_c_
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), *dest, *sendtag, recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *source, *recvtag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Isendrecv_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   const Layout recvbuf_layout(recvbuf, *recvcount, c_handle<MPI_Datatype>(*recvtype));
-  if (const int code = first_error({sendbuf_layout.code(), recvbuf_layout.code()})) return give(ierror, refuse(code));
+  if (recvbuf_layout.code() != MPI_SUCCESS) return give(ierror, recvbuf_layout.refuse(caller, {"recvbuf", "recvcount", "recvtype"}));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<MPI_Count>(), sendbuf_layout.type(), *dest, *sendtag, recvbuf_layout.base(), recvbuf_layout.count<MPI_Count>(), recvbuf_layout.type(), *source, *recvtag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -732,8 +753,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_isendrecv_re
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *sendtag, *source, *recvtag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Isendrecv_replace", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), *dest, *sendtag, *source, *recvtag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -744,8 +766,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_isendrecv_re
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *sendtag, *source, *recvtag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Isendrecv_replace_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), *dest, *sendtag, *source, *recvtag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -770,8 +793,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_issend_f08ts
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Issend", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -782,8 +806,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_issend_c_f08
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Issend_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -822,8 +847,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_mrecv_f08ts(
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleInOut<MPI_Message>(message), c_status(status)));
+  const Caller caller{.function = "MPI_Mrecv"};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), HandleInOut<MPI_Message>(message), c_status(status));
   give(ierror, code);
 }
@@ -834,8 +860,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_mrecv_c_f08t
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), HandleInOut<MPI_Message>(message), c_status(status)));
+  const Caller caller{.function = "MPI_Mrecv_c"};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), HandleInOut<MPI_Message>(message), c_status(status));
   give(ierror, code);
 }
@@ -916,7 +943,8 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_precv_init_f
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *partitions, *count, c_handle<MPI_Datatype>(*datatype), *source, *tag, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
-  if (const int code = first_error({code_of_base(buf)})) return give(ierror, refuse(code));
+  const Caller caller{.function = "MPI_Precv_init", .comm = c_handle<MPI_Comm>(*comm)};
+  if (const int refused = refuse_section(caller, "buf", buf)) return give(ierror, refused);
   const int code = kCall(buf_base, *partitions, *count, c_handle<MPI_Datatype>(*datatype), *source, *tag, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -953,7 +981,8 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_psend_init_f
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *partitions, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
-  if (const int code = first_error({code_of_base(buf)})) return give(ierror, refuse(code));
+  const Caller caller{.function = "MPI_Psend_init", .comm = c_handle<MPI_Comm>(*comm)};
+  if (const int refused = refuse_section(caller, "buf", buf)) return give(ierror, refused);
   const int code = kCall(buf_base, *partitions, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -990,8 +1019,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_recv_f08ts(c
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *source, *tag, c_handle<MPI_Comm>(*comm), c_status(status)));
+  const Caller caller{.function = "MPI_Recv", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), *source, *tag, c_handle<MPI_Comm>(*comm), c_status(status));
   give(ierror, code);
 }
@@ -1002,8 +1032,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_recv_c_f08ts
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *source, *tag, c_handle<MPI_Comm>(*comm), c_status(status)));
+  const Caller caller{.function = "MPI_Recv_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), *source, *tag, c_handle<MPI_Comm>(*comm), c_status(status));
   give(ierror, code);
 }
@@ -1028,8 +1059,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_recv_init_f0
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *source, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Recv_init", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), *source, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -1040,8 +1072,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_recv_init_c_
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *source, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Recv_init_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), *source, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -1142,8 +1175,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_rsend_f08ts(
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Rsend", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -1154,8 +1188,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_rsend_c_f08t
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Rsend_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -1180,8 +1215,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_rsend_init_f
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Rsend_init", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -1192,8 +1228,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_rsend_init_c
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Rsend_init_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -1218,8 +1255,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_send_f08ts(c
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Send", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -1230,8 +1268,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_send_c_f08ts
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Send_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -1256,8 +1295,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_send_init_f0
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Send_init", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -1268,8 +1308,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_send_init_c_
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Send_init_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -1295,9 +1336,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_sendrecv_f08
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), *dest, *sendtag, recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *source, *recvtag, c_handle<MPI_Comm>(*comm), c_status(status)));
+  const Caller caller{.function = "MPI_Sendrecv", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   const Layout recvbuf_layout(recvbuf, *recvcount, c_handle<MPI_Datatype>(*recvtype));
-  if (const int code = first_error({sendbuf_layout.code(), recvbuf_layout.code()})) return give(ierror, refuse(code));
+  if (recvbuf_layout.code() != MPI_SUCCESS) return give(ierror, recvbuf_layout.refuse(caller, {"recvbuf", "recvcount", "recvtype"}));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<int>(), sendbuf_layout.type(), *dest, *sendtag, recvbuf_layout.base(), recvbuf_layout.count<int>(), recvbuf_layout.type(), *source, *recvtag, c_handle<MPI_Comm>(*comm), c_status(status));
   give(ierror, code);
 }
@@ -1309,9 +1352,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_sendrecv_c_f
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, *sendcount, c_handle<MPI_Datatype>(*sendtype), *dest, *sendtag, recvbuf_base, *recvcount, c_handle<MPI_Datatype>(*recvtype), *source, *recvtag, c_handle<MPI_Comm>(*comm), c_status(status)));
+  const Caller caller{.function = "MPI_Sendrecv_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout sendbuf_layout(sendbuf, *sendcount, c_handle<MPI_Datatype>(*sendtype));
+  if (sendbuf_layout.code() != MPI_SUCCESS) return give(ierror, sendbuf_layout.refuse(caller, {"sendbuf", "sendcount", "sendtype"}));
   const Layout recvbuf_layout(recvbuf, *recvcount, c_handle<MPI_Datatype>(*recvtype));
-  if (const int code = first_error({sendbuf_layout.code(), recvbuf_layout.code()})) return give(ierror, refuse(code));
+  if (recvbuf_layout.code() != MPI_SUCCESS) return give(ierror, recvbuf_layout.refuse(caller, {"recvbuf", "recvcount", "recvtype"}));
   const int code = kCall(sendbuf_layout.base(), sendbuf_layout.count<MPI_Count>(), sendbuf_layout.type(), *dest, *sendtag, recvbuf_layout.base(), recvbuf_layout.count<MPI_Count>(), recvbuf_layout.type(), *source, *recvtag, c_handle<MPI_Comm>(*comm), c_status(status));
   give(ierror, code);
 }
@@ -1336,8 +1381,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_sendrecv_rep
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *sendtag, *source, *recvtag, c_handle<MPI_Comm>(*comm), c_status(status)));
+  const Caller caller{.function = "MPI_Sendrecv_replace", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), *dest, *sendtag, *source, *recvtag, c_handle<MPI_Comm>(*comm), c_status(status));
   give(ierror, code);
 }
@@ -1348,8 +1394,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_sendrecv_rep
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *sendtag, *source, *recvtag, c_handle<MPI_Comm>(*comm), c_status(status)));
+  const Caller caller{.function = "MPI_Sendrecv_replace_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), *dest, *sendtag, *source, *recvtag, c_handle<MPI_Comm>(*comm), c_status(status));
   give(ierror, code);
 }
@@ -1374,8 +1421,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_ssend_f08ts(
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Ssend", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -1386,8 +1434,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_ssend_c_f08t
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm)));
+  const Caller caller{.function = "MPI_Ssend_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
@@ -1412,8 +1461,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_ssend_init_f
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Ssend_init", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<int>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -1424,8 +1474,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_ssend_init_c
   bool is_section = false;
   void* const buf_base = base_of(buf, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(buf_base, *count, c_handle<MPI_Datatype>(*datatype), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Ssend_init_c", .comm = c_handle<MPI_Comm>(*comm)};
   const Layout buf_layout(buf, *count, c_handle<MPI_Datatype>(*datatype));
-  if (const int code = first_error({buf_layout.code()})) return give(ierror, refuse(code));
+  if (buf_layout.code() != MPI_SUCCESS) return give(ierror, buf_layout.refuse(caller, {"buf", "count", "datatype"}));
   const int code = kCall(buf_layout.base(), buf_layout.count<MPI_Count>(), buf_layout.type(), *dest, *tag, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -1729,3 +1780,106 @@ extern "C" decltype(pmpi_wtime_) pmpi_wtime__ __attribute__((weak, alias("pmpi_w
 extern "C" decltype(pmpi_wtime_) PMPI_WTIME __attribute__((weak, alias("pmpi_wtime_")));
 extern "C" decltype(mpi_wtime_) mpi_wtime_f08_ __attribute__((weak, alias("mpi_wtime_")));
 extern "C" decltype(pmpi_wtime_) pmpi_wtime_f08_ __attribute__((weak, alias("pmpi_wtime_")));
+extern "C" decltype(pmpi_abi_get_fortran_info_) pmpir_abi_get_fortran_info_f08_ __attribute__((weak, alias("pmpi_abi_get_fortran_info_")));
+extern "C" decltype(pmpi_abi_get_info_) pmpir_abi_get_info_f08_ __attribute__((weak, alias("pmpi_abi_get_info_")));
+extern "C" decltype(pmpi_abi_get_version_) pmpir_abi_get_version_f08_ __attribute__((weak, alias("pmpi_abi_get_version_")));
+extern "C" decltype(pmpi_abi_set_fortran_info_) pmpir_abi_set_fortran_info_f08_ __attribute__((weak, alias("pmpi_abi_set_fortran_info_")));
+extern "C" decltype(pmpi_abort_) pmpir_abort_f08_ __attribute__((weak, alias("pmpi_abort_")));
+extern "C" decltype(pmpi_aint_add_) pmpir_aint_add_f08_ __attribute__((weak, alias("pmpi_aint_add_")));
+extern "C" decltype(pmpi_aint_diff_) pmpir_aint_diff_f08_ __attribute__((weak, alias("pmpi_aint_diff_")));
+extern "C" decltype(pmpi_bsend_f08ts_) pmpir_bsend_f08ts_ __attribute__((weak, alias("pmpi_bsend_f08ts_")));
+extern "C" decltype(pmpi_bsend_c_f08ts_) pmpir_bsend_f08ts_large_ __attribute__((weak, alias("pmpi_bsend_c_f08ts_")));
+extern "C" decltype(pmpi_bsend_init_f08ts_) pmpir_bsend_init_f08ts_ __attribute__((weak, alias("pmpi_bsend_init_f08ts_")));
+extern "C" decltype(pmpi_bsend_init_c_f08ts_) pmpir_bsend_init_f08ts_large_ __attribute__((weak, alias("pmpi_bsend_init_c_f08ts_")));
+extern "C" decltype(pmpi_buffer_attach_f08ts_) pmpir_buffer_attach_f08ts_ __attribute__((weak, alias("pmpi_buffer_attach_f08ts_")));
+extern "C" decltype(pmpi_buffer_attach_c_f08ts_) pmpir_buffer_attach_f08ts_large_ __attribute__((weak, alias("pmpi_buffer_attach_c_f08ts_")));
+extern "C" decltype(pmpi_buffer_flush_) pmpir_buffer_flush_f08_ __attribute__((weak, alias("pmpi_buffer_flush_")));
+extern "C" decltype(pmpi_buffer_iflush_) pmpir_buffer_iflush_f08_ __attribute__((weak, alias("pmpi_buffer_iflush_")));
+extern "C" decltype(pmpi_cancel_) pmpir_cancel_f08_ __attribute__((weak, alias("pmpi_cancel_")));
+extern "C" decltype(pmpi_comm_attach_buffer_f08ts_) pmpir_comm_attach_buffer_f08ts_ __attribute__((weak, alias("pmpi_comm_attach_buffer_f08ts_")));
+extern "C" decltype(pmpi_comm_attach_buffer_c_f08ts_) pmpir_comm_attach_buffer_f08ts_large_ __attribute__((weak, alias("pmpi_comm_attach_buffer_c_f08ts_")));
+extern "C" decltype(pmpi_comm_flush_buffer_) pmpir_comm_flush_buffer_f08_ __attribute__((weak, alias("pmpi_comm_flush_buffer_")));
+extern "C" decltype(pmpi_comm_iflush_buffer_) pmpir_comm_iflush_buffer_f08_ __attribute__((weak, alias("pmpi_comm_iflush_buffer_")));
+extern "C" decltype(pmpi_finalize_) pmpir_finalize_f08_ __attribute__((weak, alias("pmpi_finalize_")));
+extern "C" decltype(pmpi_finalized_) pmpir_finalized_f08_ __attribute__((weak, alias("pmpi_finalized_")));
+extern "C" decltype(pmpi_get_address_f08ts_) pmpir_get_address_f08ts_ __attribute__((weak, alias("pmpi_get_address_f08ts_")));
+extern "C" decltype(pmpi_get_library_version_) pmpir_get_library_version_f08_ __attribute__((weak, alias("pmpi_get_library_version_")));
+extern "C" decltype(pmpi_get_processor_name_) pmpir_get_processor_name_f08_ __attribute__((weak, alias("pmpi_get_processor_name_")));
+extern "C" decltype(pmpi_get_version_) pmpir_get_version_f08_ __attribute__((weak, alias("pmpi_get_version_")));
+extern "C" decltype(pmpi_grequest_complete_) pmpir_grequest_complete_f08_ __attribute__((weak, alias("pmpi_grequest_complete_")));
+extern "C" decltype(pmpi_ibsend_f08ts_) pmpir_ibsend_f08ts_ __attribute__((weak, alias("pmpi_ibsend_f08ts_")));
+extern "C" decltype(pmpi_ibsend_c_f08ts_) pmpir_ibsend_f08ts_large_ __attribute__((weak, alias("pmpi_ibsend_c_f08ts_")));
+extern "C" decltype(pmpi_improbe_) pmpir_improbe_f08_ __attribute__((weak, alias("pmpi_improbe_")));
+extern "C" decltype(pmpi_imrecv_f08ts_) pmpir_imrecv_f08ts_ __attribute__((weak, alias("pmpi_imrecv_f08ts_")));
+extern "C" decltype(pmpi_imrecv_c_f08ts_) pmpir_imrecv_f08ts_large_ __attribute__((weak, alias("pmpi_imrecv_c_f08ts_")));
+extern "C" decltype(pmpi_initialized_) pmpir_initialized_f08_ __attribute__((weak, alias("pmpi_initialized_")));
+extern "C" decltype(pmpi_iprobe_) pmpir_iprobe_f08_ __attribute__((weak, alias("pmpi_iprobe_")));
+extern "C" decltype(pmpi_irecv_f08ts_) pmpir_irecv_f08ts_ __attribute__((weak, alias("pmpi_irecv_f08ts_")));
+extern "C" decltype(pmpi_irecv_c_f08ts_) pmpir_irecv_f08ts_large_ __attribute__((weak, alias("pmpi_irecv_c_f08ts_")));
+extern "C" decltype(pmpi_irsend_f08ts_) pmpir_irsend_f08ts_ __attribute__((weak, alias("pmpi_irsend_f08ts_")));
+extern "C" decltype(pmpi_irsend_c_f08ts_) pmpir_irsend_f08ts_large_ __attribute__((weak, alias("pmpi_irsend_c_f08ts_")));
+extern "C" decltype(pmpi_is_thread_main_) pmpir_is_thread_main_f08_ __attribute__((weak, alias("pmpi_is_thread_main_")));
+extern "C" decltype(pmpi_isend_f08ts_) pmpir_isend_f08ts_ __attribute__((weak, alias("pmpi_isend_f08ts_")));
+extern "C" decltype(pmpi_isend_c_f08ts_) pmpir_isend_f08ts_large_ __attribute__((weak, alias("pmpi_isend_c_f08ts_")));
+extern "C" decltype(pmpi_isendrecv_f08ts_) pmpir_isendrecv_f08ts_ __attribute__((weak, alias("pmpi_isendrecv_f08ts_")));
+extern "C" decltype(pmpi_isendrecv_c_f08ts_) pmpir_isendrecv_f08ts_large_ __attribute__((weak, alias("pmpi_isendrecv_c_f08ts_")));
+extern "C" decltype(pmpi_isendrecv_replace_f08ts_) pmpir_isendrecv_replace_f08ts_ __attribute__((weak, alias("pmpi_isendrecv_replace_f08ts_")));
+extern "C" decltype(pmpi_isendrecv_replace_c_f08ts_) pmpir_isendrecv_replace_f08ts_large_ __attribute__((weak, alias("pmpi_isendrecv_replace_c_f08ts_")));
+extern "C" decltype(pmpi_issend_f08ts_) pmpir_issend_f08ts_ __attribute__((weak, alias("pmpi_issend_f08ts_")));
+extern "C" decltype(pmpi_issend_c_f08ts_) pmpir_issend_f08ts_large_ __attribute__((weak, alias("pmpi_issend_c_f08ts_")));
+extern "C" decltype(pmpi_mprobe_) pmpir_mprobe_f08_ __attribute__((weak, alias("pmpi_mprobe_")));
+extern "C" decltype(pmpi_mrecv_f08ts_) pmpir_mrecv_f08ts_ __attribute__((weak, alias("pmpi_mrecv_f08ts_")));
+extern "C" decltype(pmpi_mrecv_c_f08ts_) pmpir_mrecv_f08ts_large_ __attribute__((weak, alias("pmpi_mrecv_c_f08ts_")));
+extern "C" decltype(pmpi_parrived_) pmpir_parrived_f08_ __attribute__((weak, alias("pmpi_parrived_")));
+extern "C" decltype(pmpi_pready_) pmpir_pready_f08_ __attribute__((weak, alias("pmpi_pready_")));
+extern "C" decltype(pmpi_pready_list_) pmpir_pready_list_f08_ __attribute__((weak, alias("pmpi_pready_list_")));
+extern "C" decltype(pmpi_pready_range_) pmpir_pready_range_f08_ __attribute__((weak, alias("pmpi_pready_range_")));
+extern "C" decltype(pmpi_precv_init_f08ts_) pmpir_precv_init_f08ts_ __attribute__((weak, alias("pmpi_precv_init_f08ts_")));
+extern "C" decltype(pmpi_probe_) pmpir_probe_f08_ __attribute__((weak, alias("pmpi_probe_")));
+extern "C" decltype(pmpi_psend_init_f08ts_) pmpir_psend_init_f08ts_ __attribute__((weak, alias("pmpi_psend_init_f08ts_")));
+extern "C" decltype(pmpi_query_thread_) pmpir_query_thread_f08_ __attribute__((weak, alias("pmpi_query_thread_")));
+extern "C" decltype(pmpi_recv_f08ts_) pmpir_recv_f08ts_ __attribute__((weak, alias("pmpi_recv_f08ts_")));
+extern "C" decltype(pmpi_recv_c_f08ts_) pmpir_recv_f08ts_large_ __attribute__((weak, alias("pmpi_recv_c_f08ts_")));
+extern "C" decltype(pmpi_recv_init_f08ts_) pmpir_recv_init_f08ts_ __attribute__((weak, alias("pmpi_recv_init_f08ts_")));
+extern "C" decltype(pmpi_recv_init_c_f08ts_) pmpir_recv_init_f08ts_large_ __attribute__((weak, alias("pmpi_recv_init_c_f08ts_")));
+extern "C" decltype(pmpi_request_free_) pmpir_request_free_f08_ __attribute__((weak, alias("pmpi_request_free_")));
+extern "C" decltype(pmpi_request_get_status_all_) pmpir_request_get_status_all_f08_ __attribute__((weak, alias("pmpi_request_get_status_all_")));
+extern "C" decltype(pmpi_request_get_status_any_) pmpir_request_get_status_any_f08_ __attribute__((weak, alias("pmpi_request_get_status_any_")));
+extern "C" decltype(pmpi_request_get_status_) pmpir_request_get_status_f08_ __attribute__((weak, alias("pmpi_request_get_status_")));
+extern "C" decltype(pmpi_request_get_status_some_) pmpir_request_get_status_some_f08_ __attribute__((weak, alias("pmpi_request_get_status_some_")));
+extern "C" decltype(pmpi_rsend_f08ts_) pmpir_rsend_f08ts_ __attribute__((weak, alias("pmpi_rsend_f08ts_")));
+extern "C" decltype(pmpi_rsend_c_f08ts_) pmpir_rsend_f08ts_large_ __attribute__((weak, alias("pmpi_rsend_c_f08ts_")));
+extern "C" decltype(pmpi_rsend_init_f08ts_) pmpir_rsend_init_f08ts_ __attribute__((weak, alias("pmpi_rsend_init_f08ts_")));
+extern "C" decltype(pmpi_rsend_init_c_f08ts_) pmpir_rsend_init_f08ts_large_ __attribute__((weak, alias("pmpi_rsend_init_c_f08ts_")));
+extern "C" decltype(pmpi_send_f08ts_) pmpir_send_f08ts_ __attribute__((weak, alias("pmpi_send_f08ts_")));
+extern "C" decltype(pmpi_send_c_f08ts_) pmpir_send_f08ts_large_ __attribute__((weak, alias("pmpi_send_c_f08ts_")));
+extern "C" decltype(pmpi_send_init_f08ts_) pmpir_send_init_f08ts_ __attribute__((weak, alias("pmpi_send_init_f08ts_")));
+extern "C" decltype(pmpi_send_init_c_f08ts_) pmpir_send_init_f08ts_large_ __attribute__((weak, alias("pmpi_send_init_c_f08ts_")));
+extern "C" decltype(pmpi_sendrecv_f08ts_) pmpir_sendrecv_f08ts_ __attribute__((weak, alias("pmpi_sendrecv_f08ts_")));
+extern "C" decltype(pmpi_sendrecv_c_f08ts_) pmpir_sendrecv_f08ts_large_ __attribute__((weak, alias("pmpi_sendrecv_c_f08ts_")));
+extern "C" decltype(pmpi_sendrecv_replace_f08ts_) pmpir_sendrecv_replace_f08ts_ __attribute__((weak, alias("pmpi_sendrecv_replace_f08ts_")));
+extern "C" decltype(pmpi_sendrecv_replace_c_f08ts_) pmpir_sendrecv_replace_f08ts_large_ __attribute__((weak, alias("pmpi_sendrecv_replace_c_f08ts_")));
+extern "C" decltype(pmpi_ssend_f08ts_) pmpir_ssend_f08ts_ __attribute__((weak, alias("pmpi_ssend_f08ts_")));
+extern "C" decltype(pmpi_ssend_c_f08ts_) pmpir_ssend_f08ts_large_ __attribute__((weak, alias("pmpi_ssend_c_f08ts_")));
+extern "C" decltype(pmpi_ssend_init_f08ts_) pmpir_ssend_init_f08ts_ __attribute__((weak, alias("pmpi_ssend_init_f08ts_")));
+extern "C" decltype(pmpi_ssend_init_c_f08ts_) pmpir_ssend_init_f08ts_large_ __attribute__((weak, alias("pmpi_ssend_init_c_f08ts_")));
+extern "C" decltype(pmpi_start_) pmpir_start_f08_ __attribute__((weak, alias("pmpi_start_")));
+extern "C" decltype(pmpi_startall_) pmpir_startall_f08_ __attribute__((weak, alias("pmpi_startall_")));
+extern "C" decltype(pmpi_status_get_error_) pmpir_status_get_error_f08_ __attribute__((weak, alias("pmpi_status_get_error_")));
+extern "C" decltype(pmpi_status_get_source_) pmpir_status_get_source_f08_ __attribute__((weak, alias("pmpi_status_get_source_")));
+extern "C" decltype(pmpi_status_get_tag_) pmpir_status_get_tag_f08_ __attribute__((weak, alias("pmpi_status_get_tag_")));
+extern "C" decltype(pmpi_status_set_cancelled_) pmpir_status_set_cancelled_f08_ __attribute__((weak, alias("pmpi_status_set_cancelled_")));
+extern "C" decltype(pmpi_status_set_error_) pmpir_status_set_error_f08_ __attribute__((weak, alias("pmpi_status_set_error_")));
+extern "C" decltype(pmpi_status_set_source_) pmpir_status_set_source_f08_ __attribute__((weak, alias("pmpi_status_set_source_")));
+extern "C" decltype(pmpi_status_set_tag_) pmpir_status_set_tag_f08_ __attribute__((weak, alias("pmpi_status_set_tag_")));
+extern "C" decltype(pmpi_test_cancelled_) pmpir_test_cancelled_f08_ __attribute__((weak, alias("pmpi_test_cancelled_")));
+extern "C" decltype(pmpi_test_) pmpir_test_f08_ __attribute__((weak, alias("pmpi_test_")));
+extern "C" decltype(pmpi_testall_) pmpir_testall_f08_ __attribute__((weak, alias("pmpi_testall_")));
+extern "C" decltype(pmpi_testany_) pmpir_testany_f08_ __attribute__((weak, alias("pmpi_testany_")));
+extern "C" decltype(pmpi_testsome_) pmpir_testsome_f08_ __attribute__((weak, alias("pmpi_testsome_")));
+extern "C" decltype(pmpi_wait_) pmpir_wait_f08_ __attribute__((weak, alias("pmpi_wait_")));
+extern "C" decltype(pmpi_waitall_) pmpir_waitall_f08_ __attribute__((weak, alias("pmpi_waitall_")));
+extern "C" decltype(pmpi_waitany_) pmpir_waitany_f08_ __attribute__((weak, alias("pmpi_waitany_")));
+extern "C" decltype(pmpi_waitsome_) pmpir_waitsome_f08_ __attribute__((weak, alias("pmpi_waitsome_")));
+extern "C" decltype(pmpi_wtick_) pmpir_wtick_f08_ __attribute__((weak, alias("pmpi_wtick_")));
+extern "C" decltype(pmpi_wtime_) pmpir_wtime_f08_ __attribute__((weak, alias("pmpi_wtime_")));

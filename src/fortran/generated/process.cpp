@@ -161,7 +161,8 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_session_atta
   bool is_section = false;
   void* const buffer_base = base_of(buffer, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_Session>(*session), buffer_base, *size));
-  if (const int code = first_error({code_of_base(buffer)})) return give(ierror, refuse(code));
+  const Caller caller{.function = "MPI_Session_attach_buffer"};
+  if (const int refused = refuse_section(caller, "buffer", buffer)) return give(ierror, refused);
   const int code = kCall(c_handle<MPI_Session>(*session), buffer_base, *size);
   give(ierror, code);
 }
@@ -172,7 +173,8 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_session_atta
   bool is_section = false;
   void* const buffer_base = base_of(buffer, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_Session>(*session), buffer_base, *size));
-  if (const int code = first_error({code_of_base(buffer)})) return give(ierror, refuse(code));
+  const Caller caller{.function = "MPI_Session_attach_buffer_c"};
+  if (const int refused = refuse_section(caller, "buffer", buffer)) return give(ierror, refused);
   const int code = kCall(c_handle<MPI_Session>(*session), buffer_base, *size);
   give(ierror, code);
 }
@@ -348,3 +350,27 @@ extern "C" decltype(pmpi_unpublish_name_) pmpi_unpublish_name__ __attribute__((w
 extern "C" decltype(pmpi_unpublish_name_) PMPI_UNPUBLISH_NAME __attribute__((weak, alias("pmpi_unpublish_name_")));
 extern "C" decltype(mpi_unpublish_name_) mpi_unpublish_name_f08_ __attribute__((weak, alias("mpi_unpublish_name_")));
 extern "C" decltype(pmpi_unpublish_name_) pmpi_unpublish_name_f08_ __attribute__((weak, alias("pmpi_unpublish_name_")));
+extern "C" decltype(pmpi_close_port_) pmpir_close_port_f08_ __attribute__((weak, alias("pmpi_close_port_")));
+extern "C" decltype(pmpi_comm_accept_) pmpir_comm_accept_f08_ __attribute__((weak, alias("pmpi_comm_accept_")));
+extern "C" decltype(pmpi_comm_connect_) pmpir_comm_connect_f08_ __attribute__((weak, alias("pmpi_comm_connect_")));
+extern "C" decltype(pmpi_comm_disconnect_) pmpir_comm_disconnect_f08_ __attribute__((weak, alias("pmpi_comm_disconnect_")));
+extern "C" decltype(pmpi_comm_get_parent_) pmpir_comm_get_parent_f08_ __attribute__((weak, alias("pmpi_comm_get_parent_")));
+extern "C" decltype(pmpi_comm_join_) pmpir_comm_join_f08_ __attribute__((weak, alias("pmpi_comm_join_")));
+extern "C" decltype(pmpi_get_hw_resource_info_) pmpir_get_hw_resource_info_f08_ __attribute__((weak, alias("pmpi_get_hw_resource_info_")));
+extern "C" decltype(pmpi_lookup_name_) pmpir_lookup_name_f08_ __attribute__((weak, alias("pmpi_lookup_name_")));
+extern "C" decltype(pmpi_open_port_) pmpir_open_port_f08_ __attribute__((weak, alias("pmpi_open_port_")));
+extern "C" decltype(pmpi_publish_name_) pmpir_publish_name_f08_ __attribute__((weak, alias("pmpi_publish_name_")));
+extern "C" decltype(pmpi_session_attach_buffer_f08ts_) pmpir_session_attach_buffer_f08ts_ __attribute__((weak, alias("pmpi_session_attach_buffer_f08ts_")));
+extern "C" decltype(pmpi_session_attach_buffer_c_f08ts_) pmpir_session_attach_buffer_f08ts_large_ __attribute__((weak, alias("pmpi_session_attach_buffer_c_f08ts_")));
+extern "C" decltype(pmpi_session_call_errhandler_) pmpir_session_call_errhandler_f08_ __attribute__((weak, alias("pmpi_session_call_errhandler_")));
+extern "C" decltype(pmpi_session_create_errhandler_) pmpir_session_create_errhandler_f08_ __attribute__((weak, alias("pmpi_session_create_errhandler_")));
+extern "C" decltype(pmpi_session_finalize_) pmpir_session_finalize_f08_ __attribute__((weak, alias("pmpi_session_finalize_")));
+extern "C" decltype(pmpi_session_flush_buffer_) pmpir_session_flush_buffer_f08_ __attribute__((weak, alias("pmpi_session_flush_buffer_")));
+extern "C" decltype(pmpi_session_get_errhandler_) pmpir_session_get_errhandler_f08_ __attribute__((weak, alias("pmpi_session_get_errhandler_")));
+extern "C" decltype(pmpi_session_get_info_) pmpir_session_get_info_f08_ __attribute__((weak, alias("pmpi_session_get_info_")));
+extern "C" decltype(pmpi_session_get_num_psets_) pmpir_session_get_num_psets_f08_ __attribute__((weak, alias("pmpi_session_get_num_psets_")));
+extern "C" decltype(pmpi_session_get_pset_info_) pmpir_session_get_pset_info_f08_ __attribute__((weak, alias("pmpi_session_get_pset_info_")));
+extern "C" decltype(pmpi_session_iflush_buffer_) pmpir_session_iflush_buffer_f08_ __attribute__((weak, alias("pmpi_session_iflush_buffer_")));
+extern "C" decltype(pmpi_session_init_) pmpir_session_init_f08_ __attribute__((weak, alias("pmpi_session_init_")));
+extern "C" decltype(pmpi_session_set_errhandler_) pmpir_session_set_errhandler_f08_ __attribute__((weak, alias("pmpi_session_set_errhandler_")));
+extern "C" decltype(pmpi_unpublish_name_) pmpir_unpublish_name_f08_ __attribute__((weak, alias("pmpi_unpublish_name_")));

@@ -21,8 +21,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_accumulate_f
   bool is_section = false;
   void* const origin_addr_base = base_of(origin_addr, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(origin_addr_base, *origin_count, c_handle<MPI_Datatype>(*origin_datatype), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Win>(*win)));
+  const Caller caller{.function = "MPI_Accumulate", .win = c_handle<MPI_Win>(*win)};
   const Layout origin_addr_layout(origin_addr, *origin_count, c_handle<MPI_Datatype>(*origin_datatype));
-  if (const int code = first_error({origin_addr_layout.code()})) return give(ierror, refuse(code));
+  if (origin_addr_layout.code() != MPI_SUCCESS) return give(ierror, origin_addr_layout.refuse(caller, {"origin_addr", "origin_count", "origin_datatype"}));
   const int code = kCall(origin_addr_layout.base(), origin_addr_layout.count<int>(), origin_addr_layout.type(), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Win>(*win));
   give(ierror, code);
 }
@@ -33,8 +34,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_accumulate_c
   bool is_section = false;
   void* const origin_addr_base = base_of(origin_addr, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(origin_addr_base, *origin_count, c_handle<MPI_Datatype>(*origin_datatype), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Win>(*win)));
+  const Caller caller{.function = "MPI_Accumulate_c", .win = c_handle<MPI_Win>(*win)};
   const Layout origin_addr_layout(origin_addr, *origin_count, c_handle<MPI_Datatype>(*origin_datatype));
-  if (const int code = first_error({origin_addr_layout.code()})) return give(ierror, refuse(code));
+  if (origin_addr_layout.code() != MPI_SUCCESS) return give(ierror, origin_addr_layout.refuse(caller, {"origin_addr", "origin_count", "origin_datatype"}));
   const int code = kCall(origin_addr_layout.base(), origin_addr_layout.count<MPI_Count>(), origin_addr_layout.type(), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Win>(*win));
   give(ierror, code);
 }
@@ -61,7 +63,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_compare_and_
   void* const compare_addr_base = base_of(compare_addr, &is_section);
   void* const result_addr_base = base_of(result_addr, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(origin_addr_base, compare_addr_base, result_addr_base, c_handle<MPI_Datatype>(*datatype), *target_rank, *target_disp, c_handle<MPI_Win>(*win)));
-  if (const int code = first_error({code_of_base(origin_addr), code_of_base(compare_addr), code_of_base(result_addr)})) return give(ierror, refuse(code));
+  const Caller caller{.function = "MPI_Compare_and_swap", .win = c_handle<MPI_Win>(*win)};
+  if (const int refused = refuse_section(caller, "origin_addr", origin_addr)) return give(ierror, refused);
+  if (const int refused = refuse_section(caller, "compare_addr", compare_addr)) return give(ierror, refused);
+  if (const int refused = refuse_section(caller, "result_addr", result_addr)) return give(ierror, refused);
   const int code = kCall(origin_addr_base, compare_addr_base, result_addr_base, c_handle<MPI_Datatype>(*datatype), *target_rank, *target_disp, c_handle<MPI_Win>(*win));
   give(ierror, code);
 }
@@ -85,7 +90,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_fetch_and_op
   void* const origin_addr_base = base_of(origin_addr, &is_section);
   void* const result_addr_base = base_of(result_addr, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(origin_addr_base, result_addr_base, c_handle<MPI_Datatype>(*datatype), *target_rank, *target_disp, c_handle<MPI_Op>(*op), c_handle<MPI_Win>(*win)));
-  if (const int code = first_error({code_of_base(origin_addr), code_of_base(result_addr)})) return give(ierror, refuse(code));
+  const Caller caller{.function = "MPI_Fetch_and_op", .win = c_handle<MPI_Win>(*win)};
+  if (const int refused = refuse_section(caller, "origin_addr", origin_addr)) return give(ierror, refused);
+  if (const int refused = refuse_section(caller, "result_addr", result_addr)) return give(ierror, refused);
   const int code = kCall(origin_addr_base, result_addr_base, c_handle<MPI_Datatype>(*datatype), *target_rank, *target_disp, c_handle<MPI_Op>(*op), c_handle<MPI_Win>(*win));
   give(ierror, code);
 }
@@ -108,8 +115,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_get_f08ts(co
   bool is_section = false;
   void* const origin_addr_base = base_of(origin_addr, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(origin_addr_base, *origin_count, c_handle<MPI_Datatype>(*origin_datatype), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Win>(*win)));
+  const Caller caller{.function = "MPI_Get", .win = c_handle<MPI_Win>(*win)};
   const Layout origin_addr_layout(origin_addr, *origin_count, c_handle<MPI_Datatype>(*origin_datatype));
-  if (const int code = first_error({origin_addr_layout.code()})) return give(ierror, refuse(code));
+  if (origin_addr_layout.code() != MPI_SUCCESS) return give(ierror, origin_addr_layout.refuse(caller, {"origin_addr", "origin_count", "origin_datatype"}));
   const int code = kCall(origin_addr_layout.base(), origin_addr_layout.count<int>(), origin_addr_layout.type(), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Win>(*win));
   give(ierror, code);
 }
@@ -120,8 +128,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_get_c_f08ts(
   bool is_section = false;
   void* const origin_addr_base = base_of(origin_addr, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(origin_addr_base, *origin_count, c_handle<MPI_Datatype>(*origin_datatype), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Win>(*win)));
+  const Caller caller{.function = "MPI_Get_c", .win = c_handle<MPI_Win>(*win)};
   const Layout origin_addr_layout(origin_addr, *origin_count, c_handle<MPI_Datatype>(*origin_datatype));
-  if (const int code = first_error({origin_addr_layout.code()})) return give(ierror, refuse(code));
+  if (origin_addr_layout.code() != MPI_SUCCESS) return give(ierror, origin_addr_layout.refuse(caller, {"origin_addr", "origin_count", "origin_datatype"}));
   const int code = kCall(origin_addr_layout.base(), origin_addr_layout.count<MPI_Count>(), origin_addr_layout.type(), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Win>(*win));
   give(ierror, code);
 }
@@ -147,9 +156,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_get_accumula
   void* const origin_addr_base = base_of(origin_addr, &is_section);
   void* const result_addr_base = base_of(result_addr, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(origin_addr_base, *origin_count, c_handle<MPI_Datatype>(*origin_datatype), result_addr_base, *result_count, c_handle<MPI_Datatype>(*result_datatype), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Win>(*win)));
+  const Caller caller{.function = "MPI_Get_accumulate", .win = c_handle<MPI_Win>(*win)};
   const Layout origin_addr_layout(origin_addr, *origin_count, c_handle<MPI_Datatype>(*origin_datatype));
+  if (origin_addr_layout.code() != MPI_SUCCESS) return give(ierror, origin_addr_layout.refuse(caller, {"origin_addr", "origin_count", "origin_datatype"}));
   const Layout result_addr_layout(result_addr, *result_count, c_handle<MPI_Datatype>(*result_datatype));
-  if (const int code = first_error({origin_addr_layout.code(), result_addr_layout.code()})) return give(ierror, refuse(code));
+  if (result_addr_layout.code() != MPI_SUCCESS) return give(ierror, result_addr_layout.refuse(caller, {"result_addr", "result_count", "result_datatype"}));
   const int code = kCall(origin_addr_layout.base(), origin_addr_layout.count<int>(), origin_addr_layout.type(), result_addr_layout.base(), result_addr_layout.count<int>(), result_addr_layout.type(), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Win>(*win));
   give(ierror, code);
 }
@@ -161,9 +172,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_get_accumula
   void* const origin_addr_base = base_of(origin_addr, &is_section);
   void* const result_addr_base = base_of(result_addr, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(origin_addr_base, *origin_count, c_handle<MPI_Datatype>(*origin_datatype), result_addr_base, *result_count, c_handle<MPI_Datatype>(*result_datatype), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Win>(*win)));
+  const Caller caller{.function = "MPI_Get_accumulate_c", .win = c_handle<MPI_Win>(*win)};
   const Layout origin_addr_layout(origin_addr, *origin_count, c_handle<MPI_Datatype>(*origin_datatype));
+  if (origin_addr_layout.code() != MPI_SUCCESS) return give(ierror, origin_addr_layout.refuse(caller, {"origin_addr", "origin_count", "origin_datatype"}));
   const Layout result_addr_layout(result_addr, *result_count, c_handle<MPI_Datatype>(*result_datatype));
-  if (const int code = first_error({origin_addr_layout.code(), result_addr_layout.code()})) return give(ierror, refuse(code));
+  if (result_addr_layout.code() != MPI_SUCCESS) return give(ierror, result_addr_layout.refuse(caller, {"result_addr", "result_count", "result_datatype"}));
   const int code = kCall(origin_addr_layout.base(), origin_addr_layout.count<MPI_Count>(), origin_addr_layout.type(), result_addr_layout.base(), result_addr_layout.count<MPI_Count>(), result_addr_layout.type(), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Win>(*win));
   give(ierror, code);
 }
@@ -188,8 +201,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_put_f08ts(co
   bool is_section = false;
   void* const origin_addr_base = base_of(origin_addr, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(origin_addr_base, *origin_count, c_handle<MPI_Datatype>(*origin_datatype), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Win>(*win)));
+  const Caller caller{.function = "MPI_Put", .win = c_handle<MPI_Win>(*win)};
   const Layout origin_addr_layout(origin_addr, *origin_count, c_handle<MPI_Datatype>(*origin_datatype));
-  if (const int code = first_error({origin_addr_layout.code()})) return give(ierror, refuse(code));
+  if (origin_addr_layout.code() != MPI_SUCCESS) return give(ierror, origin_addr_layout.refuse(caller, {"origin_addr", "origin_count", "origin_datatype"}));
   const int code = kCall(origin_addr_layout.base(), origin_addr_layout.count<int>(), origin_addr_layout.type(), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Win>(*win));
   give(ierror, code);
 }
@@ -200,8 +214,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_put_c_f08ts(
   bool is_section = false;
   void* const origin_addr_base = base_of(origin_addr, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(origin_addr_base, *origin_count, c_handle<MPI_Datatype>(*origin_datatype), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Win>(*win)));
+  const Caller caller{.function = "MPI_Put_c", .win = c_handle<MPI_Win>(*win)};
   const Layout origin_addr_layout(origin_addr, *origin_count, c_handle<MPI_Datatype>(*origin_datatype));
-  if (const int code = first_error({origin_addr_layout.code()})) return give(ierror, refuse(code));
+  if (origin_addr_layout.code() != MPI_SUCCESS) return give(ierror, origin_addr_layout.refuse(caller, {"origin_addr", "origin_count", "origin_datatype"}));
   const int code = kCall(origin_addr_layout.base(), origin_addr_layout.count<MPI_Count>(), origin_addr_layout.type(), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Win>(*win));
   give(ierror, code);
 }
@@ -226,8 +241,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_raccumulate_
   bool is_section = false;
   void* const origin_addr_base = base_of(origin_addr, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(origin_addr_base, *origin_count, c_handle<MPI_Datatype>(*origin_datatype), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Win>(*win), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Raccumulate", .win = c_handle<MPI_Win>(*win)};
   const Layout origin_addr_layout(origin_addr, *origin_count, c_handle<MPI_Datatype>(*origin_datatype));
-  if (const int code = first_error({origin_addr_layout.code()})) return give(ierror, refuse(code));
+  if (origin_addr_layout.code() != MPI_SUCCESS) return give(ierror, origin_addr_layout.refuse(caller, {"origin_addr", "origin_count", "origin_datatype"}));
   const int code = kCall(origin_addr_layout.base(), origin_addr_layout.count<int>(), origin_addr_layout.type(), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Win>(*win), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -238,8 +254,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_raccumulate_
   bool is_section = false;
   void* const origin_addr_base = base_of(origin_addr, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(origin_addr_base, *origin_count, c_handle<MPI_Datatype>(*origin_datatype), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Win>(*win), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Raccumulate_c", .win = c_handle<MPI_Win>(*win)};
   const Layout origin_addr_layout(origin_addr, *origin_count, c_handle<MPI_Datatype>(*origin_datatype));
-  if (const int code = first_error({origin_addr_layout.code()})) return give(ierror, refuse(code));
+  if (origin_addr_layout.code() != MPI_SUCCESS) return give(ierror, origin_addr_layout.refuse(caller, {"origin_addr", "origin_count", "origin_datatype"}));
   const int code = kCall(origin_addr_layout.base(), origin_addr_layout.count<MPI_Count>(), origin_addr_layout.type(), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Win>(*win), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -264,8 +281,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_rget_f08ts(c
   bool is_section = false;
   void* const origin_addr_base = base_of(origin_addr, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(origin_addr_base, *origin_count, c_handle<MPI_Datatype>(*origin_datatype), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Win>(*win), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Rget", .win = c_handle<MPI_Win>(*win)};
   const Layout origin_addr_layout(origin_addr, *origin_count, c_handle<MPI_Datatype>(*origin_datatype));
-  if (const int code = first_error({origin_addr_layout.code()})) return give(ierror, refuse(code));
+  if (origin_addr_layout.code() != MPI_SUCCESS) return give(ierror, origin_addr_layout.refuse(caller, {"origin_addr", "origin_count", "origin_datatype"}));
   const int code = kCall(origin_addr_layout.base(), origin_addr_layout.count<int>(), origin_addr_layout.type(), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Win>(*win), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -276,8 +294,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_rget_c_f08ts
   bool is_section = false;
   void* const origin_addr_base = base_of(origin_addr, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(origin_addr_base, *origin_count, c_handle<MPI_Datatype>(*origin_datatype), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Win>(*win), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Rget_c", .win = c_handle<MPI_Win>(*win)};
   const Layout origin_addr_layout(origin_addr, *origin_count, c_handle<MPI_Datatype>(*origin_datatype));
-  if (const int code = first_error({origin_addr_layout.code()})) return give(ierror, refuse(code));
+  if (origin_addr_layout.code() != MPI_SUCCESS) return give(ierror, origin_addr_layout.refuse(caller, {"origin_addr", "origin_count", "origin_datatype"}));
   const int code = kCall(origin_addr_layout.base(), origin_addr_layout.count<MPI_Count>(), origin_addr_layout.type(), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Win>(*win), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -303,9 +322,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_rget_accumul
   void* const origin_addr_base = base_of(origin_addr, &is_section);
   void* const result_addr_base = base_of(result_addr, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(origin_addr_base, *origin_count, c_handle<MPI_Datatype>(*origin_datatype), result_addr_base, *result_count, c_handle<MPI_Datatype>(*result_datatype), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Win>(*win), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Rget_accumulate", .win = c_handle<MPI_Win>(*win)};
   const Layout origin_addr_layout(origin_addr, *origin_count, c_handle<MPI_Datatype>(*origin_datatype));
+  if (origin_addr_layout.code() != MPI_SUCCESS) return give(ierror, origin_addr_layout.refuse(caller, {"origin_addr", "origin_count", "origin_datatype"}));
   const Layout result_addr_layout(result_addr, *result_count, c_handle<MPI_Datatype>(*result_datatype));
-  if (const int code = first_error({origin_addr_layout.code(), result_addr_layout.code()})) return give(ierror, refuse(code));
+  if (result_addr_layout.code() != MPI_SUCCESS) return give(ierror, result_addr_layout.refuse(caller, {"result_addr", "result_count", "result_datatype"}));
   const int code = kCall(origin_addr_layout.base(), origin_addr_layout.count<int>(), origin_addr_layout.type(), result_addr_layout.base(), result_addr_layout.count<int>(), result_addr_layout.type(), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Win>(*win), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -317,9 +338,11 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_rget_accumul
   void* const origin_addr_base = base_of(origin_addr, &is_section);
   void* const result_addr_base = base_of(result_addr, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(origin_addr_base, *origin_count, c_handle<MPI_Datatype>(*origin_datatype), result_addr_base, *result_count, c_handle<MPI_Datatype>(*result_datatype), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Win>(*win), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Rget_accumulate_c", .win = c_handle<MPI_Win>(*win)};
   const Layout origin_addr_layout(origin_addr, *origin_count, c_handle<MPI_Datatype>(*origin_datatype));
+  if (origin_addr_layout.code() != MPI_SUCCESS) return give(ierror, origin_addr_layout.refuse(caller, {"origin_addr", "origin_count", "origin_datatype"}));
   const Layout result_addr_layout(result_addr, *result_count, c_handle<MPI_Datatype>(*result_datatype));
-  if (const int code = first_error({origin_addr_layout.code(), result_addr_layout.code()})) return give(ierror, refuse(code));
+  if (result_addr_layout.code() != MPI_SUCCESS) return give(ierror, result_addr_layout.refuse(caller, {"result_addr", "result_count", "result_datatype"}));
   const int code = kCall(origin_addr_layout.base(), origin_addr_layout.count<MPI_Count>(), origin_addr_layout.type(), result_addr_layout.base(), result_addr_layout.count<MPI_Count>(), result_addr_layout.type(), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Win>(*win), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -344,8 +367,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_rput_f08ts(c
   bool is_section = false;
   void* const origin_addr_base = base_of(origin_addr, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(origin_addr_base, *origin_count, c_handle<MPI_Datatype>(*origin_datatype), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Win>(*win), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Rput", .win = c_handle<MPI_Win>(*win)};
   const Layout origin_addr_layout(origin_addr, *origin_count, c_handle<MPI_Datatype>(*origin_datatype));
-  if (const int code = first_error({origin_addr_layout.code()})) return give(ierror, refuse(code));
+  if (origin_addr_layout.code() != MPI_SUCCESS) return give(ierror, origin_addr_layout.refuse(caller, {"origin_addr", "origin_count", "origin_datatype"}));
   const int code = kCall(origin_addr_layout.base(), origin_addr_layout.count<int>(), origin_addr_layout.type(), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Win>(*win), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -356,8 +380,9 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_rput_c_f08ts
   bool is_section = false;
   void* const origin_addr_base = base_of(origin_addr, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(origin_addr_base, *origin_count, c_handle<MPI_Datatype>(*origin_datatype), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Win>(*win), HandleOut<MPI_Request>(request)));
+  const Caller caller{.function = "MPI_Rput_c", .win = c_handle<MPI_Win>(*win)};
   const Layout origin_addr_layout(origin_addr, *origin_count, c_handle<MPI_Datatype>(*origin_datatype));
-  if (const int code = first_error({origin_addr_layout.code()})) return give(ierror, refuse(code));
+  if (origin_addr_layout.code() != MPI_SUCCESS) return give(ierror, origin_addr_layout.refuse(caller, {"origin_addr", "origin_count", "origin_datatype"}));
   const int code = kCall(origin_addr_layout.base(), origin_addr_layout.count<MPI_Count>(), origin_addr_layout.type(), *target_rank, *target_disp, *target_count, c_handle<MPI_Datatype>(*target_datatype), c_handle<MPI_Win>(*win), HandleOut<MPI_Request>(request));
   give(ierror, code);
 }
@@ -446,7 +471,8 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_win_attach_f
   bool is_section = false;
   void* const base_base = base_of(base, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_Win>(*win), base_base, *size));
-  if (const int code = first_error({code_of_base(base)})) return give(ierror, refuse(code));
+  const Caller caller{.function = "MPI_Win_attach", .win = c_handle<MPI_Win>(*win)};
+  if (const int refused = refuse_section(caller, "base", base)) return give(ierror, refused);
   const int code = kCall(c_handle<MPI_Win>(*win), base_base, *size);
   give(ierror, code);
 }
@@ -497,7 +523,8 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_win_create_f
   bool is_section = false;
   void* const base_base = base_of(base, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(base_base, *size, *disp_unit, c_handle<MPI_Info>(*info), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Win>(win)));
-  if (const int code = first_error({code_of_base(base)})) return give(ierror, refuse(code));
+  const Caller caller{.function = "MPI_Win_create", .comm = c_handle<MPI_Comm>(*comm)};
+  if (const int refused = refuse_section(caller, "base", base)) return give(ierror, refused);
   const int code = kCall(base_base, *size, *disp_unit, c_handle<MPI_Info>(*info), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Win>(win));
   give(ierror, code);
 }
@@ -508,7 +535,8 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_win_create_c
   bool is_section = false;
   void* const base_base = base_of(base, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(base_base, *size, *disp_unit, c_handle<MPI_Info>(*info), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Win>(win)));
-  if (const int code = first_error({code_of_base(base)})) return give(ierror, refuse(code));
+  const Caller caller{.function = "MPI_Win_create_c", .comm = c_handle<MPI_Comm>(*comm)};
+  if (const int refused = refuse_section(caller, "base", base)) return give(ierror, refused);
   const int code = kCall(base_base, *size, *disp_unit, c_handle<MPI_Info>(*info), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Win>(win));
   give(ierror, code);
 }
@@ -561,7 +589,6 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_win_detach_f
   bool is_section = false;
   void* const base_base = base_of(base, &is_section);
   if (!is_section) [[likely]] return give(ierror, kCall(c_handle<MPI_Win>(*win), base_base));
-  if (const int code = first_error({code_of_base(base)})) return give(ierror, refuse(code));
   const int code = kCall(c_handle<MPI_Win>(*win), base_base);
   give(ierror, code);
 }
@@ -907,3 +934,57 @@ extern "C" decltype(pmpi_win_wait_) pmpi_win_wait__ __attribute__((weak, alias("
 extern "C" decltype(pmpi_win_wait_) PMPI_WIN_WAIT __attribute__((weak, alias("pmpi_win_wait_")));
 extern "C" decltype(mpi_win_wait_) mpi_win_wait_f08_ __attribute__((weak, alias("mpi_win_wait_")));
 extern "C" decltype(pmpi_win_wait_) pmpi_win_wait_f08_ __attribute__((weak, alias("pmpi_win_wait_")));
+extern "C" decltype(pmpi_accumulate_f08ts_) pmpir_accumulate_f08ts_ __attribute__((weak, alias("pmpi_accumulate_f08ts_")));
+extern "C" decltype(pmpi_accumulate_c_f08ts_) pmpir_accumulate_f08ts_large_ __attribute__((weak, alias("pmpi_accumulate_c_f08ts_")));
+extern "C" decltype(pmpi_compare_and_swap_f08ts_) pmpir_compare_and_swap_f08ts_ __attribute__((weak, alias("pmpi_compare_and_swap_f08ts_")));
+extern "C" decltype(pmpi_fetch_and_op_f08ts_) pmpir_fetch_and_op_f08ts_ __attribute__((weak, alias("pmpi_fetch_and_op_f08ts_")));
+extern "C" decltype(pmpi_get_accumulate_f08ts_) pmpir_get_accumulate_f08ts_ __attribute__((weak, alias("pmpi_get_accumulate_f08ts_")));
+extern "C" decltype(pmpi_get_accumulate_c_f08ts_) pmpir_get_accumulate_f08ts_large_ __attribute__((weak, alias("pmpi_get_accumulate_c_f08ts_")));
+extern "C" decltype(pmpi_get_f08ts_) pmpir_get_f08ts_ __attribute__((weak, alias("pmpi_get_f08ts_")));
+extern "C" decltype(pmpi_get_c_f08ts_) pmpir_get_f08ts_large_ __attribute__((weak, alias("pmpi_get_c_f08ts_")));
+extern "C" decltype(pmpi_put_f08ts_) pmpir_put_f08ts_ __attribute__((weak, alias("pmpi_put_f08ts_")));
+extern "C" decltype(pmpi_put_c_f08ts_) pmpir_put_f08ts_large_ __attribute__((weak, alias("pmpi_put_c_f08ts_")));
+extern "C" decltype(pmpi_raccumulate_f08ts_) pmpir_raccumulate_f08ts_ __attribute__((weak, alias("pmpi_raccumulate_f08ts_")));
+extern "C" decltype(pmpi_raccumulate_c_f08ts_) pmpir_raccumulate_f08ts_large_ __attribute__((weak, alias("pmpi_raccumulate_c_f08ts_")));
+extern "C" decltype(pmpi_rget_accumulate_f08ts_) pmpir_rget_accumulate_f08ts_ __attribute__((weak, alias("pmpi_rget_accumulate_f08ts_")));
+extern "C" decltype(pmpi_rget_accumulate_c_f08ts_) pmpir_rget_accumulate_f08ts_large_ __attribute__((weak, alias("pmpi_rget_accumulate_c_f08ts_")));
+extern "C" decltype(pmpi_rget_f08ts_) pmpir_rget_f08ts_ __attribute__((weak, alias("pmpi_rget_f08ts_")));
+extern "C" decltype(pmpi_rget_c_f08ts_) pmpir_rget_f08ts_large_ __attribute__((weak, alias("pmpi_rget_c_f08ts_")));
+extern "C" decltype(pmpi_rput_f08ts_) pmpir_rput_f08ts_ __attribute__((weak, alias("pmpi_rput_f08ts_")));
+extern "C" decltype(pmpi_rput_c_f08ts_) pmpir_rput_f08ts_large_ __attribute__((weak, alias("pmpi_rput_c_f08ts_")));
+extern "C" decltype(pmpi_win_allocate_) pmpir_win_allocate_f08_ __attribute__((weak, alias("pmpi_win_allocate_")));
+extern "C" decltype(pmpi_win_allocate_c_) pmpir_win_allocate_f08_large_ __attribute__((weak, alias("pmpi_win_allocate_c_")));
+extern "C" decltype(pmpi_win_allocate_shared_) pmpir_win_allocate_shared_f08_ __attribute__((weak, alias("pmpi_win_allocate_shared_")));
+extern "C" decltype(pmpi_win_allocate_shared_c_) pmpir_win_allocate_shared_f08_large_ __attribute__((weak, alias("pmpi_win_allocate_shared_c_")));
+extern "C" decltype(pmpi_win_attach_f08ts_) pmpir_win_attach_f08ts_ __attribute__((weak, alias("pmpi_win_attach_f08ts_")));
+extern "C" decltype(pmpi_win_call_errhandler_) pmpir_win_call_errhandler_f08_ __attribute__((weak, alias("pmpi_win_call_errhandler_")));
+extern "C" decltype(pmpi_win_complete_) pmpir_win_complete_f08_ __attribute__((weak, alias("pmpi_win_complete_")));
+extern "C" decltype(pmpi_win_create_dynamic_) pmpir_win_create_dynamic_f08_ __attribute__((weak, alias("pmpi_win_create_dynamic_")));
+extern "C" decltype(pmpi_win_create_errhandler_) pmpir_win_create_errhandler_f08_ __attribute__((weak, alias("pmpi_win_create_errhandler_")));
+extern "C" decltype(pmpi_win_create_f08ts_) pmpir_win_create_f08ts_ __attribute__((weak, alias("pmpi_win_create_f08ts_")));
+extern "C" decltype(pmpi_win_create_c_f08ts_) pmpir_win_create_f08ts_large_ __attribute__((weak, alias("pmpi_win_create_c_f08ts_")));
+extern "C" decltype(pmpi_win_detach_f08ts_) pmpir_win_detach_f08ts_ __attribute__((weak, alias("pmpi_win_detach_f08ts_")));
+extern "C" decltype(pmpi_win_fence_) pmpir_win_fence_f08_ __attribute__((weak, alias("pmpi_win_fence_")));
+extern "C" decltype(pmpi_win_flush_all_) pmpir_win_flush_all_f08_ __attribute__((weak, alias("pmpi_win_flush_all_")));
+extern "C" decltype(pmpi_win_flush_) pmpir_win_flush_f08_ __attribute__((weak, alias("pmpi_win_flush_")));
+extern "C" decltype(pmpi_win_flush_local_all_) pmpir_win_flush_local_all_f08_ __attribute__((weak, alias("pmpi_win_flush_local_all_")));
+extern "C" decltype(pmpi_win_flush_local_) pmpir_win_flush_local_f08_ __attribute__((weak, alias("pmpi_win_flush_local_")));
+extern "C" decltype(pmpi_win_free_) pmpir_win_free_f08_ __attribute__((weak, alias("pmpi_win_free_")));
+extern "C" decltype(pmpi_win_get_errhandler_) pmpir_win_get_errhandler_f08_ __attribute__((weak, alias("pmpi_win_get_errhandler_")));
+extern "C" decltype(pmpi_win_get_group_) pmpir_win_get_group_f08_ __attribute__((weak, alias("pmpi_win_get_group_")));
+extern "C" decltype(pmpi_win_get_info_) pmpir_win_get_info_f08_ __attribute__((weak, alias("pmpi_win_get_info_")));
+extern "C" decltype(pmpi_win_get_name_) pmpir_win_get_name_f08_ __attribute__((weak, alias("pmpi_win_get_name_")));
+extern "C" decltype(pmpi_win_lock_all_) pmpir_win_lock_all_f08_ __attribute__((weak, alias("pmpi_win_lock_all_")));
+extern "C" decltype(pmpi_win_lock_) pmpir_win_lock_f08_ __attribute__((weak, alias("pmpi_win_lock_")));
+extern "C" decltype(pmpi_win_post_) pmpir_win_post_f08_ __attribute__((weak, alias("pmpi_win_post_")));
+extern "C" decltype(pmpi_win_set_errhandler_) pmpir_win_set_errhandler_f08_ __attribute__((weak, alias("pmpi_win_set_errhandler_")));
+extern "C" decltype(pmpi_win_set_info_) pmpir_win_set_info_f08_ __attribute__((weak, alias("pmpi_win_set_info_")));
+extern "C" decltype(pmpi_win_set_name_) pmpir_win_set_name_f08_ __attribute__((weak, alias("pmpi_win_set_name_")));
+extern "C" decltype(pmpi_win_shared_query_) pmpir_win_shared_query_f08_ __attribute__((weak, alias("pmpi_win_shared_query_")));
+extern "C" decltype(pmpi_win_shared_query_c_) pmpir_win_shared_query_f08_large_ __attribute__((weak, alias("pmpi_win_shared_query_c_")));
+extern "C" decltype(pmpi_win_start_) pmpir_win_start_f08_ __attribute__((weak, alias("pmpi_win_start_")));
+extern "C" decltype(pmpi_win_sync_) pmpir_win_sync_f08_ __attribute__((weak, alias("pmpi_win_sync_")));
+extern "C" decltype(pmpi_win_test_) pmpir_win_test_f08_ __attribute__((weak, alias("pmpi_win_test_")));
+extern "C" decltype(pmpi_win_unlock_all_) pmpir_win_unlock_all_f08_ __attribute__((weak, alias("pmpi_win_unlock_all_")));
+extern "C" decltype(pmpi_win_unlock_) pmpir_win_unlock_f08_ __attribute__((weak, alias("pmpi_win_unlock_")));
+extern "C" decltype(pmpi_win_wait_) pmpir_win_wait_f08_ __attribute__((weak, alias("pmpi_win_wait_")));
