@@ -34,7 +34,7 @@ def tune(monkeypatch):
 
 
 def strange(seed):
-    """Parameters of another machine: up to three times off, but for the network's, of which it tells nothing."""
+    """Parameters of another machine: up to three times off, but for the network's, which it does not tell."""
     random = numpy.random.default_rng(seed)
     values = made_up.builtin().values
     told = {path: value for path, value in values.items() if not path.startswith(tables.NETWORK)}
