@@ -99,8 +99,10 @@ def main():
                 troubles.append(str(wrong))
     machine["load_after"] = os.getloadavg()
     console.print(make_table(found))
-    for note in dict.fromkeys(note for accounts in found.values() for one in accounts for note in one.notes):
-        console.print(f"note: {note}", markup=False, soft_wrap=True)
+    notes = dict.fromkeys(note for accounts in found.values() for one in accounts for note in one.notes)
+    for note in notes:
+        if "% of the measured time" not in note:  # of each run another number
+            console.print(f"note: {note}", markup=False, soft_wrap=True)
     peers.tell_gaps(args, [], troubles, console)
     told = [
         {"kernel": row.program, "ranks": row.ranks, "rounds": [vars(one) for one in accounts]}

@@ -235,6 +235,7 @@ class Pricer:
         """A message in parts. Overheads that are unknown are a third of the least message's time each; on
         machines with L_S and L_H half of L_S each."""
         least, whole = self.message(1, mode).seconds, self.message(bytes, mode)
+        whole = dataclasses.replace(whole, seconds=whole.seconds * self.times_touched(bytes, mode))
         value = self.machine.value
         send, receive, how = value("send_overhead_seconds"), value("receive_overhead_seconds"), whole.how
         if send is None or receive is None:
@@ -253,6 +254,25 @@ class Pricer:
         rendezvous = eager is not None and bytes > eager
         wire = max(short - send - receive, 0.0)
         return PointToPoint(send, wire, whole.seconds - short, receive, rendezvous, how)
+
+    def times_touched(self, bytes: float, mode: str) -> float:
+        """How much longer a message takes whose data the ranks write before and read after, as programs do:
+        the suite measures that at a few sizes, and the base variant does not touch its buffers."""
+        base = self.curves_of(f"{PINGPONG}/mode={mode}" if mode else PINGPONG)
+        base = base[0] if base else None
+        if base is None or base.variant.get("touched") != "no":
+            return 1.0
+        wanted = base.variant | {"touched": "yes"}
+        there = [one for one in self.machine.curves if one.benchmark == "pingpong" and one.variant == wanted]
+        known = [
+            (math.log(point.bytes), point.seconds / here.seconds)
+            for one in there
+            for point in one.points
+            if point.bytes > 0 and one.ranks == base.ranks and (here := at(base, point.bytes))
+        ]
+        if not known or bytes < 1:
+            return 1.0
+        return between(sorted(known), math.log(bytes))
 
     def needed(self, name: str) -> float:
         value = self.machine.value(name)
@@ -324,6 +344,16 @@ def mixed(left: Price, right: Price, share: float, how: str) -> Price:
     for one, other in ((left.low, right.low), (left.high, right.high)):
         ends.append(None if one is None or other is None else (1 - share) * one + share * other)
     return Price((1 - share) * left.seconds + share * right.seconds, *ends, how)
+
+
+def between(points: list[tuple[float, float]], x: float) -> float:
+    """On the line between the neighbours; outside, the last one's."""
+    if x <= points[0][0]:
+        return points[0][1]
+    for (left, low), (right, high) in zip(points, points[1:], strict=False):
+        if x <= right:
+            return low + (high - low) * (x - left) / (right - left)
+    return points[-1][1]
 
 
 def size_of(curve: Curve) -> int:

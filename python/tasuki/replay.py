@@ -15,8 +15,7 @@ factor); its calls take what the pricer says of messages and collectives, and th
 - What has no price (communicators, windows, files, MPI_Pack, …) takes what was recorded after the last rank
   came.
 
-Every rank is taken to have a processor of its own: what was recorded of more ranks than processors holds
-times in which others ran, and `Replay.notes` says so.
+Where a host has fewer processors than ranks, tasuki.crowded has them share these, and `Replay.notes` says so.
 """
 
 from __future__ import annotations
@@ -110,7 +109,8 @@ class Event:
 
 class Timeline:
     def __init__(self, part: Part, thread: int, start: float):
-        self.part, self.thread, self.now = part, thread, start
+        self.part, self.thread, self.now, self.start = part, thread, start, start
+        self.rest = 0.0  # computing between the last call and MPI_Finalize
         self.events: list[Event] = []
         self.next = 0
         self.queued = False
@@ -192,6 +192,8 @@ class PartBuilder:
             if name not in LEFT_OUT:
                 gap = max(begin - before[thread], 0.0)
                 timeline.events.append(self.event(row, name, gap, timeline))
+            elif name == "MPI_Finalize":
+                timeline.rest = max(begin - before[thread], 0.0)
             before[thread] = end
         self.builder.timelines += threads.values()
 
@@ -553,7 +555,7 @@ class Engine:
 class Replay:
     trace: Trace
     calls: object  # a data frame: world, rank, thread, function, phase, measured, predicted, priced
-    measured_seconds: float  # of the program: from the first MPI_Init's end to the last call's end
+    measured_seconds: float  # of the program: from the first MPI_Init's end to MPI_Finalize, or the last call
     predicted_seconds: float
     hows: dict[str, str]  # of operations: how their prices were found
     notes: list[str]
@@ -589,12 +591,18 @@ def replay(trace: Trace, pricer, compute_factor: float = 1.0) -> Replay:
     """Predicts each call of a trace. `pricer`: tasuki.pricing.Pricer, or what has its methods."""
     if compute_factor < 0:
         raise ReplayError(f"compute factor {compute_factor}, expected 0 or more")
+    from tasuki import crowded  # which knows this module
+
     builder = Builder(trace)
-    engine = Engine(builder, pricer, compute_factor)
+    pools = crowded.pools_of(builder.timelines)
+    if pools:
+        engine = crowded.CrowdedEngine(builder, pricer, compute_factor, pools)
+    else:
+        engine = Engine(builder, pricer, compute_factor)
     engine.run()
     calls = frame_of(builder)
-    starts = [timeline.events[0].begin for timeline in builder.timelines if timeline.events]
-    ends = [timeline.now for timeline in builder.timelines if timeline.events]
+    starts = [timeline.start for timeline in builder.timelines if timeline.events]
+    ends = [one.now + one.rest * compute_factor for one in builder.timelines if one.events]
     if not starts:
         raise ReplayError(f"{trace.path}: no call between MPI_Init and MPI_Finalize was recorded")
     recorded = [
@@ -644,8 +652,8 @@ def notes_of(trace: Trace, builder: Builder, engine: Engine, calls) -> list[str]
     notes = list(trace.troubles)
     if trace.processors and len(trace.parts) > trace.processors:
         notes.append(
-            f"{len(trace.parts)} ranks shared {trace.processors} processors: what was recorded between and "
-            "in calls holds times in which other ranks ran, and the prediction takes each rank for alone"
+            f"{len(trace.parts)} ranks shared {trace.processors} processors, evenly and in time slices in "
+            "the prediction; what a call costs where ranks wait for processors is known less well"
         )
     if builder.unmatched:
         notes.append(f"{builder.unmatched} sends and receives have no other end in the trace")

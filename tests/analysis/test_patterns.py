@@ -243,3 +243,20 @@ def test_a_v_form_of_few_sizes_takes_the_line_of_the_plain_form():
     beyond = pricer.price("MPI_Alltoallv", 4, 1 << 20)
     assert beyond.seconds == pytest.approx(3 * (1e-6 + (1 << 20) * 1e-10), rel=1e-3)
     assert beyond.how == "substituted: alltoall, times 1.5 as at 64 KiB" and beyond.low is None
+
+
+def test_messages_of_programs_are_touched():
+    """Messages whose data are written before and read after take twice as long at 64 KiB, not at 1 KiB: so
+    does what a replay asks for, between these and beyond; what a list asks for is what was measured."""
+    sizes = synthetic.POWERS[3:]
+    rows = synthetic.rows_of(sizes, synthetic.times_of(sizes, LINE), mode="send", touched="no")
+    for size, times in ((1024, 1), (65536, 2)):
+        rows += synthetic.rows_of(
+            [size], times * synthetic.times_of([size], LINE), mode="send", touched="yes"
+        )
+    pricer = pricing.Pricer.of_run(synthetic.run_of(rows))
+    for size, times in ((8, 1), (1024, 1), (8192, 1.5), (65536, 2), (1 << 20, 2)):
+        (wanted,) = times * synthetic.times_of([size], LINE)
+        assert pricer.point_to_point(size).seconds == pytest.approx(wanted, rel=1e-3)
+    assert pricer.price("MPI_Send", 2, 65536).how == "measured"
+    assert pricer.price("MPI_Send", 2, 65536).seconds == pytest.approx(1e-6 + 65536e-10, rel=1e-3)

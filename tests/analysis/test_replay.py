@@ -247,6 +247,49 @@ def test_more_ranks_than_processors_are_told(predicted):
     assert "3 ranks shared 2 processors" in predicted(*ranks)[1].notes[0]
 
 
+def begin(rank, processors):
+    return Rank(rank, 2, processors=processors).call("MPI_Init", 0, 10, group=0)
+
+
+def test_ranks_that_share_a_processor_compute_in_turn(predicted):
+    """Both computed from 10 on, rank 0 until 110, rank 1 until 210: 50 and 150 of their own. So rank 0 comes
+    to the barrier at 60, rank 1 at 210, and it takes 20."""
+    ranks = [begin(0, 1).call("MPI_Barrier", 110, 215), begin(1, 1).call("MPI_Barrier", 210, 215)]
+    times, found = predicted(*ranks)
+    assert times[0, "MPI_Barrier"] == pytest.approx([170]) and times[1, "MPI_Barrier"] == pytest.approx([20])
+    assert found.predicted_seconds == pytest.approx(220 * MICRO)
+    ranks = [begin(0, 2).call("MPI_Barrier", 110, 215), begin(1, 2).call("MPI_Barrier", 210, 215)]
+    times, _ = predicted(*ranks)
+    assert times[0, "MPI_Barrier"] == pytest.approx([120]), "with a processor each"
+
+
+def test_a_rank_that_computes_for_long_gives_its_processor_away(predicted):
+    """10 ms each, in slices of 3 ms: rank 0 is done after 19, rank 1 after 20."""
+    ranks = [begin(rank, 1).call("MPI_Barrier", 20_010, 20_030) for rank in range(2)]
+    times, _ = predicted(*ranks)
+    assert times[0, "MPI_Barrier"] == pytest.approx([1020]) and times[1, "MPI_Barrier"] == pytest.approx([20])
+
+
+@pytest.mark.parametrize("size", [1000, 100_000])
+def test_messages_between_ranks_that_share_a_processor(predicted, size):
+    """The one that waits lets the other one run, and none waits for ever."""
+    ranks = []
+    for rank in range(2):
+        one, other = begin(rank, 1), 1 - rank
+        for number in range(3):
+            at = 100 * number
+            one.call("MPI_Irecv", at + 90, at + 91, source=other, received=size, made=1)
+            one.call("MPI_Isend", at + 92, at + 93, peer=other, sent=size, made=1)
+            done = [(2 * number, other, size), (2 * number + 1, -1, 0)]
+            one.call("MPI_Waitall", at + 94, at + 99, done=done)
+        ranks.append(one)
+    times, found = predicted(*ranks)
+    assert len(times[0, "MPI_Waitall"]) == 3 and not found.notes[1:]
+    assert all(time > 0 for time in times[0, "MPI_Waitall"] + times[1, "MPI_Waitall"])
+    own = 0.5 * (80 + 1 + 1 + 2 * (91 + 1 + 1))  # of each rank
+    assert found.predicted_seconds > 2 * own * MICRO
+
+
 def test_different_collectives_are_refused(predicted):
     with pytest.raises(ReplayError, match="rank 1 calls barrier as collective number 1 .*another rank bcast"):
         predicted(started(0, 2).call("MPI_Bcast", 20, 30, peer=0), started(1, 2).call("MPI_Barrier", 20, 30))

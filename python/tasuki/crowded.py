@@ -1,0 +1,193 @@
+"""Replay of ranks that share processors: more ranks on a host than it has processors.
+
+What was recorded between two calls of a rank then holds times in which others ran, and a call ends only
+when the rank has a processor again. So two things are done:
+
+- `own_seconds` takes the others' part out of what was recorded: at each moment the ranks of a host that
+  compute (that are outside of MPI) share its processors evenly.
+- `CrowdedEngine` runs all timelines in the order of time. A rank needs a processor to compute and to begin a
+  call; it gives it away when it has to wait, or after a time slice if another one wants it. They get it in
+  the order in which they came.
+"""
+
+from __future__ import annotations
+
+import collections
+import heapq
+
+import numpy as np
+
+from tasuki.replay import Engine, Timeline
+
+SLICE_SECONDS = 3e-3  # Linux's, of a rank that computes while others want its processor
+
+
+class Pool:
+    """The processors of a host."""
+
+    def __init__(self, processors: int):
+        self.processors = self.free = processors
+        self.wanted: collections.deque[Timeline] = collections.deque()
+
+
+def pools_of(timelines: list[Timeline]) -> dict[str, Pool]:
+    """Host -> its processors, of those hosts that have fewer of them than threads that call."""
+    found = {}
+    for host, count in collections.Counter(host_of(one) for one in timelines).items():
+        known = [int(one.part.head.get("processors", "0") or 0) for one in timelines if host_of(one) == host]
+        if 0 < min(known) < count:
+            found[host] = Pool(min(known))
+    return found
+
+
+def host_of(timeline: Timeline) -> str:
+    return timeline.part.head.get("host", "")
+
+
+def own_seconds(timelines: list[Timeline], pools: dict[str, Pool]) -> None:
+    """Takes from each event's gap the part in which other ranks of its host ran."""
+    for host, pool in pools.items():
+        spans, events = [], []
+        for timeline in timelines:
+            if host_of(timeline) == host:
+                begins = timeline.part.columns["begin"]
+                for event in timeline.events:
+                    end = begins[event.row] * 1e-9
+                    spans.append((end - event.gap, end))
+                    events.append(event)
+        begins, ends = np.array(spans).reshape(-1, 2).T
+        times = np.concatenate([begins, ends])
+        order = np.argsort(times, kind="stable")
+        computing = np.cumsum(np.repeat([1, -1], len(begins))[order])
+        times = times[order]
+        share = np.minimum(1.0, pool.processors / np.maximum(computing[:-1], 1))
+        done = np.concatenate([[0.0], np.cumsum(share * np.diff(times))])
+        own = np.interp(ends, times, done) - np.interp(begins, times, done)
+        for event, seconds in zip(events, own.tolist(), strict=True):
+            event.gap = min(event.gap, seconds)
+
+
+class CrowdedEngine(Engine):
+    """Steps: "run" (has a processor, and computes), "ran" (has computed for a while), "ready" (its call
+    is over, as soon as it has a processor), "look" (something came that it may wait for), "free" (a
+    processor)."""
+
+    def __init__(self, builder, pricer, compute_factor: float, pools: dict[str, Pool]):
+        super().__init__(builder, pricer, compute_factor)
+        self.pools = pools
+        self.steps: list[tuple] = []
+        self.time = 0.0
+        self.serial = 0
+        self.left: dict[Timeline, float] = {}  # to compute before the next call
+        self.waiting: dict[Timeline, bool] = {}  # in a call; True: will look
+
+    def at(self, time: float, step: str, what) -> None:
+        self.serial += 1
+        heapq.heappush(self.steps, (time, self.serial, step, what))
+
+    def run(self) -> None:
+        timelines = self.builder.timelines
+        own_seconds(timelines, self.pools)
+        for timeline in sorted(timelines, key=lambda one: one.now):
+            self.want(timeline, timeline.now)
+        while True:
+            while self.steps:
+                self.time, _, step, what = heapq.heappop(self.steps)
+                getattr(self, step)(what)
+            stuck = [one for one in timelines if one.next < len(one.events)]
+            if not stuck:
+                return
+            if not self.serve_elsewhere(stuck):
+                self.give_up(stuck)
+
+    def wake(self, timeline: Timeline | None) -> None:
+        if timeline is not None and self.waiting.get(timeline) is False:
+            self.waiting[timeline] = True
+            self.at(self.time, "look", timeline)
+
+    # ---- processors ----
+
+    def pool(self, timeline: Timeline) -> Pool | None:
+        return self.pools.get(host_of(timeline))
+
+    def want(self, timeline: Timeline, time: float) -> None:
+        pool = self.pool(timeline)
+        if pool is not None and pool.free == 0:
+            pool.wanted.append(timeline)
+            return
+        if pool is not None:
+            pool.free -= 1
+        self.got(timeline, time)
+
+    def got(self, timeline: Timeline, time: float) -> None:
+        """It has a processor. A call that was over ends now."""
+        if timeline.next < len(timeline.events):
+            event = timeline.events[timeline.next]
+            if event.begin is not None:
+                event.end = time
+                timeline.next += 1
+        timeline.now = time
+        self.run_on(timeline)
+
+    def give_away(self, timeline: Timeline, time: float) -> None:
+        if self.pool(timeline) is not None:
+            self.at(time, "free", self.pool(timeline))
+
+    def free(self, pool: Pool) -> None:
+        if pool.wanted:
+            self.got(pool.wanted.popleft(), self.time)
+        else:
+            pool.free += 1
+
+    # ---- steps ----
+
+    def run_on(self, timeline: Timeline) -> None:
+        """Has a processor at timeline.now: computes on, for a slice at most."""
+        if timeline.next == len(timeline.events):
+            self.give_away(timeline, timeline.now)
+            return
+        event = timeline.events[timeline.next]
+        left = self.left.pop(timeline, event.gap * self.compute_factor)
+        now = min(left, SLICE_SECONDS)
+        self.left[timeline] = left - now
+        timeline.now += now
+        self.at(timeline.now, "ran", timeline)
+
+    def ran(self, timeline: Timeline) -> None:
+        pool = self.pool(timeline)
+        if self.left[timeline] > 0:
+            if pool is not None and pool.wanted:
+                pool.wanted.append(timeline)
+                self.free(pool)
+            else:
+                self.run_on(timeline)
+            return
+        del self.left[timeline]
+        event = timeline.events[timeline.next]
+        event.gap = 0.0  # it is behind us
+        self.enter(timeline, event)
+        busy = max(timeline.now, event.begin + event.floor)
+        end = self.end_of(timeline, event)
+        if end is not None and end <= busy:
+            event.end = timeline.now = end
+            timeline.next += 1
+            self.run_on(timeline)
+            return
+        self.give_away(timeline, busy)
+        self.waiting[timeline] = False
+        if end is None:
+            self.serve_elsewhere(list(self.waiting))
+        self.look_at(timeline, end)
+
+    def look(self, timeline: Timeline) -> None:
+        if timeline in self.waiting:
+            self.waiting[timeline] = False
+            self.look_at(timeline, self.end_of(timeline, timeline.events[timeline.next]))
+
+    def look_at(self, timeline: Timeline, end: float | None) -> None:
+        if end is not None and timeline in self.waiting:
+            del self.waiting[timeline]
+            self.at(end, "ready", timeline)
+
+    def ready(self, timeline: Timeline) -> None:
+        self.want(timeline, self.time)
