@@ -34,7 +34,7 @@ IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
 .PHONY: help setup build demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
-    bench-spam-lammps bench-hosts bench-kernels bench-npb predict-kernels fortran-calls io-calls fit-collectives \
+    bench-spam-lammps bench-hosts bench-kernels bench-npb npb-bin predict-kernels fortran-calls io-calls fit-collectives \
     regret network fabric peers format tidy generate clean
 
 help:
@@ -120,8 +120,10 @@ bench-kernels: build $(STAMPS)/system-test
 	@$(if $(PEERS),,tools/fetch-peers-debian $(BUILD)/peers-debian)
 	@$(IN_VENV)/python bench/run_kernels.py --prefix $(PREFIX) --peers $(PEERS_DEBIAN) --out $(BUILD)/bench
 
-bench-npb: build $(STAMPS)/venv-demo
-	@$(if $(NPB_BIN),,echo "make bench-npb: expected NPB_BIN=DIR, a folder with tasuki/KERNEL.CLASS.x" >&2; exit 2)
+npb-bin:
+	@$(if $(NPB_BIN),:,echo "make bench-npb: expected NPB_BIN=DIR, a folder with tasuki/KERNEL.CLASS.x" >&2; exit 2)
+
+bench-npb: npb-bin build $(STAMPS)/venv-demo
 	@$(if $(PEERS),,tools/fetch-peers-debian $(BUILD)/peers-debian)
 	@$(IN_VENV)/python bench/run_npb.py --prefix $(PREFIX) --peers $(PEERS_DEBIAN) --out $(BUILD)/bench \
 	    --bin "$(NPB_BIN)" --mpi $(NPB_MPI)

@@ -131,6 +131,7 @@ def parse_arguments():
 def main():
     args, console = parse_arguments(), peers.make_console()
     present, absent = peers.implementations(args, peers.OF_DEBIAN)
+    present[0].pinned = ["--bind-to", "core"]  # as the others: alone, a rank of ours may use all processors
     machine = peers.environment_of_machine(present)
     peers.warn_if_busy(machine, console)
     args.out.mkdir(parents=True, exist_ok=True)
