@@ -5,13 +5,20 @@ mpiexec runs on node1. A fan-out of 1 is a chain, node2 to node3 to node4; by on
 """
 
 import json
+import os
 import re
 import signal
+import sys
+import time
 
 import faults
 import harness
 import pytest
 from hosts import HOME
+
+sys.path.insert(0, str(harness.ROOT / "python"))
+
+from tasuki import io_times  # noqa: E402
 
 MPIEXEC = harness.PREFIX / "bin/mpiexec"
 PLACES = ["--host", "node1,node2,node3,node4"]
@@ -86,6 +93,45 @@ def test_a_job_is_the_same(four, hello, dynamic, fan_out, ways):
     done = four[0].run(words_of(fan_out, "-n", 2, dynamic, "spawn", 3, "node4,node2:2"))
     assert done.returncode == 0 and "spawn: right" in done.stdout, done.text
     assert re.findall(r"^child \d+ on (\w+)", done.stdout, re.M) == ["node4", "node2", "node2"], done.text
+    assert nothing_left(four)
+
+
+def test_reports_come_through_a_chain(four):
+    """Recordings, leaks, call boards; clocks are compared through all that stands between."""
+    traced, data = harness.compile_program("traced.c", "-pthread"), four.shared_folder
+    done = four[0].run(words_of(1, f"--trace={data}/made.trace", "-n", 4, traced))
+    assert done.returncode == 0 and re.search(r"made\.trace: \d+ calls of 4 ranks, ", done.stderr), done.text
+
+    written = [harness.compile_program("io_times.c"), data / "data", "well", "enable"]
+    done = four[0].run(words_of(1, f"--io-times={data}/made", "-n", 4, *written))
+    assert done.returncode == 0 and "made: 8 collective accesses of 4 ranks" in done.stderr, done.text
+    assert set(io_times.load(data / "made").clock_error_ns) == {1, 2, 3}
+
+    leaking = words_of(1, "-n", 4, harness.compile_program("leaks.c"), "group")
+    done = four[0].run(leaking, environment={"TASUKI_CHECK": 3})
+    assert re.search(r"MPI_Comm_group.* at leaks\.c:\d+.* on each of ranks 0-3$", done.stderr, re.M), (
+        done.text
+    )
+
+    standing = [harness.compile_program("doctor.c"), "cycle"]
+    done = four[0].run(words_of(1, "--stall", 1, "--end-on-deadlock", "-n", 4, *standing))
+    assert done.returncode == 125 and "[deadlock-cycle, certain]" in done.stderr, done.text
+    assert nothing_left(four)
+
+
+def test_a_stopped_job_goes_on(four, traffic):
+    """Ctrl-Z and fg: no agent takes the one before it for dead, nor mpiexec any."""
+    job = four[0].popen(words_of(1, *SILENCE, "-n", 4, traffic))
+    assert job.stdout.readline() == "running\n"
+    job.send_signal(signal.SIGTSTP)
+    time.sleep(3.5)
+    job.send_signal(signal.SIGCONT)
+    os.kill(job.pid, signal.SIGCONT)  # nsenter stops with its command
+    time.sleep(0.5)
+    assert job.poll() is None, job.communicate()
+    job.send_signal(signal.SIGINT)
+    _, said = job.communicate(timeout=END_SECONDS_MAX)
+    assert said.startswith("mpiexec: got signal 2") and len(said.splitlines()) == 1, said
     assert nothing_left(four)
 
 
