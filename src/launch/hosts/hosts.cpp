@@ -242,6 +242,7 @@ Hosts::Part& Hosts::add_part(World& world, const Preparation& preparation) {
     part.unordered.insert(world.placement.host(rank));
   }
   part.awaited = part.unordered;
+  part.hosts.assign(part.unordered.begin(), part.unordered.end());
   return part;
 }
 
@@ -560,9 +561,8 @@ void Hosts::take_leaks(std::string_view payload) {
 /// To the hosts that have ranks of that world.
 void Hosts::send_to_world(const Part& part, const Host* except, Frame frame, std::string_view payload) {
   std::vector<int> to;
-  for (const auto& host : hosts_) {
-    const bool is_its = part.world->placement.uses(host->number) && !part.unordered.contains(host->number);
-    if (host.get() != except && host->open() && is_its) to.push_back(host->number);
+  for (const int host : part.hosts) {
+    if (!part.unordered.contains(host) && (except == nullptr || except->number != host)) to.push_back(host);
   }
   branches_.send(to, frame, payload);
 }

@@ -104,7 +104,8 @@ class Hosts final : public FarProcesses, public BranchesUser {
     World* world = nullptr;
     std::unique_ptr<Mirror> mirror;
     StartOrder order;
-    std::set<int> unordered;  // hosts that have no order yet
+    std::vector<int> hosts;   // its hosts but this one
+    std::set<int> unordered;  // those that have no order yet
     std::set<int> awaited;    // whose ranks do not run yet
     std::int64_t deadline_ns = 0;
     Refusal refusal{"", 0};
