@@ -35,9 +35,9 @@ int parent_in_tree(int index, int fan_out);
 /// An agent is gone, or has not come.
 struct AgentLoss {
   int host = 0;
-  int status = -1;          // of its launcher, as a shell tells it; -1: it has not ended
-  std::string why;          // empty: the channel has ended
-  std::vector<int> behind;  // hosts that were reached through it
+  int status = -1;               // of its launcher, as a shell tells it; -1: it has not ended
+  std::string why = {};          // empty: the channel has ended
+  std::vector<int> behind = {};  // hosts that were reached through it
 };
 std::string encode(const AgentLoss& loss);
 bool decode(std::string_view bytes, AgentLoss* loss);
