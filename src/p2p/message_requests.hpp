@@ -45,6 +45,7 @@ struct SendRequest final : Request {
   static void operator delete(SendRequest* request, std::destroying_delete_t);
   Code start() override;
   Code cancel() override;
+  bool goes_at_once() const { return protocol == Protocol::kShort || protocol == Protocol::kEager; }
 
   const void* buffer;
   Count count;

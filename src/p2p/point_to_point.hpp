@@ -64,6 +64,11 @@ struct Peer {
   std::uint64_t sent = 0;
   std::uint64_t arrived = 0;
   std::uint64_t arrived_at_send = 0;  // when is_turn() was asked last
+  // Of messages that go at once, short and eager: what they cost their receiver while it keeps them.
+  std::uint64_t sent_cost = 0;   // of all that were sent to this peer
+  std::uint64_t freed_cost = 0;  // of these, those that it has taken, as it told last
+  std::uint64_t taken_cost = 0;  // of all that came from it and have been received, or dropped
+  std::uint64_t told_cost = 0;   // of these, those that it was told of
   /// Whether a blocking receive of many bytes is advertised to it, or first waits for a short message: what
   /// came last decides.
   bool expects_large = true;
@@ -104,6 +109,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
   [[gnu::cold]] void tell_choice(Protocol protocol, int dest, int tag, Count bytes);  // to a tool
   bool push_stream(SendRequest& request);  // one fragment of a long message; false: no room
   void complete(SendRequest& request);
+  void credit(const Packet& packet);
   SendRequest& answered(const Packet& packet);  // the send that an answer names
   void acknowledged(const Packet& packet);
   void cleared_to_send(const Packet& packet);
@@ -156,6 +162,30 @@ struct PointToPoint final : PacketSink, ProgressHook {
     if (source >= link->endpoints() && link->endpoints() == process.size) [[unlikely]]
       damaged(packet, "a message from a rank that there is not");
   }
+  /// What a message that goes at once costs a receiver which has to keep it.
+  static std::uint64_t cost_of(Count bytes) { return static_cast<std::uint64_t>(bytes) + kMessageCost; }
+  /// Whether the peer has room for such a message: a sender sends at once no more than its credit beyond what
+  /// the receiver has told to have taken. What it may not send at once waits for its receive, as long
+  /// messages do: so it is late, and nothing stands still for it.
+  bool has_credit(int endpoint, Count bytes) {
+    const Peer& to = peer(endpoint);
+    return to.sent_cost + cost_of(bytes) - to.freed_cost <= credit_bytes;
+  }
+  bool may_send_at_once(const SendRequest& request);
+  void count_sent_at_once(int endpoint, Count bytes) {
+    Peer& to = peer(endpoint);
+    ++to.sent;
+    to.sent_cost += cost_of(bytes);
+  }
+  /// A message that came at once is no longer kept.
+  void take_cost(int endpoint, Count bytes) {
+    Peer& from = peer(endpoint);
+    from.taken_cost += cost_of(bytes);
+    if (from.taken_cost - from.told_cost > credit_bytes / kCreditParts) [[unlikely]]
+      give_credit(endpoint);
+  }
+  [[gnu::cold]] void give_credit(int endpoint);
+
   /// Whether it is this rank's turn: a message has come from this peer since this was asked last, and the
   /// call of now does not send and receive at once (LargeMessages::Exchange), when the peer most likely is
   /// writing, too. Asked of those messages alone whose protocol depends on it; else true.
@@ -173,12 +203,18 @@ struct PointToPoint final : PacketSink, ProgressHook {
   /// The table as the settings want it, over `thresholds`.
   void read_settings();
 
+  static constexpr std::uint64_t kMessageCost = 512;  // a Message, its entries in lists, what malloc adds
+  static constexpr std::uint64_t kUnexpectedBytesMax = 64 << 20;  // that a rank keeps, of all peers
+  static constexpr std::uint64_t kCreditBytesMin = 128 * 1024;
+  static constexpr std::uint64_t kCreditParts = 4;  // a peer is told of what was taken in such parts
+
   Process& process;
   Link* link;  // the process'; another stands before it once there is a network
   ProtocolTable table;
   DistanceTables thresholds;  // of the processor, or of the user's tuning table
   Distances distances;
   Count bulk_bytes_max;
+  std::uint64_t credit_bytes;   // of each peer, in this rank's memory, and of this rank in each peer's
   std::string network_trouble;  // why there is no network to other jobs on other hosts; empty: not known
   std::vector<Peer> peers;      // by endpoint
   Matching matching;

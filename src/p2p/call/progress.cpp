@@ -2,6 +2,7 @@
 // its handler.
 #include "p2p/point_to_point.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -80,6 +81,7 @@ PointToPoint::PointToPoint(Process& owner)
       thresholds(distance_tables(processor_maker())),
       distances(owner.node, owner.size),
       bulk_bytes_max(owner.link->bulk_bytes_max()),
+      credit_bytes(std::max(kCreditBytesMin, kUnexpectedBytesMax / static_cast<std::uint64_t>(owner.size))),
       matching(owner.counters.queues),
       sent(owner),
       partitioned(std::make_unique<Partitioned>(*this)),
@@ -163,8 +165,10 @@ void ReceiveRequest::operator delete(ReceiveRequest* request, std::destroying_de
 
 void Message::operator delete(Message* message, std::destroying_delete_t) {
   if (PointToPoint* home = message->pool) {
-    if (!message->is_long)
+    if (!message->is_long) {
       home->process.counters.unexpected_bytes.subtract(static_cast<std::uint64_t>(message->bytes));
+      home->take_cost(message->endpoint, message->bytes);
+    }
     home->messages.destroy(message);
   } else {
     message->~Message();

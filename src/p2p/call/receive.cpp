@@ -159,6 +159,16 @@ Code ReceiveRequest::cancel() {
   return kSuccess;
 }
 
+/// Tells the peer, by an acknowledgement that names no message, the cost of all that was taken. Not a process
+/// that has gone, nor when this one is about to.
+void PointToPoint::give_credit(int endpoint) {
+  if (finishing || link->has_ended(endpoint)) return;
+  Peer& from = peer(endpoint);
+  from.told_cost = from.taken_cost;
+  answer(endpoint,
+         AnswerHeader{.lead = lead_word(PacketKind::kAcknowledge), .bytes_wanted = from.taken_cost});
+}
+
 // ----- the message comes
 // ------------------------------------------------------------------------------------
 
@@ -182,6 +192,7 @@ void PointToPoint::short_message(const Packet& packet) {
     } else {
       unpack(receive, data, bytes);
     }
+    take_cost(packet.source, bytes);
     return complete(receive);
   }
   Message& message = make_message(*this, packet, source, tag, bytes);
@@ -213,6 +224,7 @@ void PointToPoint::eager_message(const Packet& packet) {
     open_matched(receive, source, header.tag, bytes, packet.source);
     if (receive.note != nullptr) checks->met(receive, seal.get());
     unpack(receive, packet.bulk, packet.bulk_bytes);
+    take_cost(packet.source, bytes);
     if (header.sender != 0) acknowledge(*this, packet.source, header.sender);
     if (from.eager_left == 0) return complete(receive);
     from.eager_receive = &receive;
@@ -260,6 +272,7 @@ void PointToPoint::request_to_send(const Packet& packet) {
   Peer& from = peer(packet.source);
   ++from.arrived;
   from.expects_large = true;
+  if (bytes <= table.eager_bytes_max && from.told_cost != from.taken_cost) give_credit(packet.source);
   std::unique_ptr<MessageSeal> seal = take_seal(packet.source, header.context);
   if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {
     auto& receive = static_cast<ReceiveRequest&>(*posted);
@@ -357,6 +370,7 @@ namespace {
   } while (found == Found::kNothing && process.progress->spins_on(checks));
   if (found != Found::kTaken) return false;
   ++p2p.peer(endpoint).arrived;  // looked up again: the table grows when a process of another job comes
+  p2p.take_cost(endpoint, static_cast<Count>(taken.bytes));
   process.counters.count_received(Way::kShort, taken.bytes, false);
   if (status != nullptr) {
     ShortHeader header;

@@ -40,7 +40,7 @@ namespace {
     case Protocol::kSenderWrite:
       return false;
   }
-  ++p2p.peer(endpoint).sent;
+  p2p.count_sent_at_once(endpoint, bytes);
   p2p.count_sent(protocol == Protocol::kShort ? Way::kShort : Way::kEager, bytes, endpoint, kSentAtOnce);
   if (protocol != Protocol::kShort && comm.process.events.is_wanted(Event::kSendChosen)) {
     p2p.tell_choice(protocol, dest, tag, bytes);
@@ -56,13 +56,13 @@ namespace {
   if (__builtin_mul_overflow(count, datatype.size, &bytes)) [[unlikely]]
     return false;
   const int endpoint = comm.endpoint(dest);
-  if (!p2p.peer(endpoint).messages.empty()) [[unlikely]]
+  if (!p2p.peer(endpoint).messages.empty() || !p2p.has_credit(endpoint, bytes)) [[unlikely]]
     return false;
   const Protocol protocol = choose(bytes, false, p2p.is_turn(endpoint, bytes), p2p.table);
   if (protocol == Protocol::kShort && datatype.contiguous) [[likely]] {
     const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
     if (!write_short(*p2p.link, endpoint, envelope, buffer, static_cast<std::size_t>(bytes))) return false;
-    ++p2p.peer(endpoint).sent;
+    p2p.count_sent_at_once(endpoint, bytes);
     comm.process.counters.count_sent(Way::kShort, static_cast<std::uint64_t>(bytes));
     return true;
   }
@@ -128,7 +128,7 @@ bool meet_at_once(const void* buffer, Count count, const Datatype& datatype, int
     return false;
   constexpr Plane kPlane = Plane::kPointToPoint;
   const int endpoint = comm.endpoint(dest);
-  return p2p.peer(endpoint).messages.empty() &&
+  return p2p.peer(endpoint).messages.empty() && p2p.has_credit(endpoint, bytes) &&
          p2p.matching.is_posted(comm.context | static_cast<Context>(kPlane), dest) &&
          p2p.is_turn(endpoint, bytes) &&
          send_packed_at_once(buffer, count, datatype, endpoint, dest, tag, comm, kPlane, Protocol::kEager);
@@ -185,13 +185,31 @@ bool PointToPoint::has_answered(int endpoint) {
   return answered && !large->is_exchanging();
 }
 
+/// As has_credit(), after a look at what has come. Ranks that make a communicator may: they send each other a
+/// few bytes, and all of them may send first.
+bool PointToPoint::may_send_at_once(const SendRequest& request) {
+  constexpr Context kPlanes = 3;
+  const Count bytes = request.cursor.total_bytes();
+  if (has_credit(request.endpoint, bytes)) return true;
+  if ((request.envelope.context & kPlanes) == static_cast<Context>(Plane::kCreation)) return true;
+  link->poll(*this);
+  return has_credit(request.endpoint, bytes);
+}
+
+void PointToPoint::credit(const Packet& packet) {
+  Peer& to = peer(packet.source);
+  const std::uint64_t freed = header_of<AnswerHeader>(packet).bytes_wanted;
+  if (freed <= to.freed_cost || freed > to.sent_cost)
+    damaged(packet, "an answer to no message, which tells that more was taken than has been sent");
+  to.freed_cost = freed;
+}
+
 void PointToPoint::begin(SendRequest& request) {
   retain(&request);
   ++sends_open;
   if (request.dest == kProcNull) return complete(request);
   if (request.note != nullptr) request.note->sealed = false;
   request.endpoint = request.comm->endpoint(request.dest);
-  Peer& to = peer(request.endpoint);
   const Count bytes = request.cursor.total_bytes();
   request.protocol =
       choose(bytes, request.mode == SendMode::kSynchronous, is_turn(request.endpoint, bytes), table);
@@ -199,11 +217,16 @@ void PointToPoint::begin(SendRequest& request) {
   if (request.protocol == Protocol::kLong && bytes <= link->piece_bytes(request.endpoint) &&
       table.eager_bytes_max >= kEagerBytesMaxDefault)
     request.protocol = Protocol::kEager;
-  if (bytes >= table.sender_write_bytes_min && to.messages.empty()) {
+  if (request.goes_at_once() && !may_send_at_once(request)) {
+    ++process.counters.sends_queued;
+    request.protocol = Protocol::kLong;
+  }
+  if (bytes >= table.sender_write_bytes_min && peer(request.endpoint).messages.empty()) {
     const LargeMessages::Advertised advertised = large->claim(request);
     if (advertised == LargeMessages::Advertised::kClaimed) request.protocol = Protocol::kSenderWrite;
     if (advertised == LargeMessages::Advertised::kReceiverWaits) request.protocol = Protocol::kLong;
   }
+  if (request.goes_at_once()) peer(request.endpoint).sent_cost += cost_of(bytes);
   push_or_queue(request);
 }
 
@@ -310,6 +333,7 @@ SendRequest& PointToPoint::answered(const Packet& packet) {
 }
 
 void PointToPoint::acknowledged(const Packet& packet) {
+  if (header_of<AnswerHeader>(packet).sender == 0) return credit(packet);
   SendRequest& request = answered(packet);
   if (request.protocol != Protocol::kEager || request.mode != SendMode::kSynchronous) {
     damaged(packet, "an acknowledgement of a message that wants none");
@@ -352,6 +376,7 @@ Code SendRequest::cancel() {
   if (note != nullptr && note->sealed) return kSuccess;  // the receiver expects it
   PointToPoint& p2p = *comm->process.p2p;
   if (!p2p.peer(endpoint).messages.remove(this)) return kSuccess;
+  if (goes_at_once()) p2p.peer(endpoint).sent_cost -= PointToPoint::cost_of(cursor.total_bytes());
   status.cancelled = true;
   p2p.complete(*this);
   return kSuccess;
