@@ -16,8 +16,9 @@ const char* why_text(Why why) {
       "the datatype's layout is irregular",
       "both buffers are private memory",
       "the two ranks share no memory",
+      "the two ranks share no memory, and the network copies between their buffers",
   };
-  static_assert(std::size(kTexts) == static_cast<std::size_t>(Why::kFar) + 1);
+  static_assert(std::size(kTexts) == static_cast<std::size_t>(Why::kNetworkCopies) + 1);
   return kTexts[static_cast<int>(why)];
 }
 

@@ -86,7 +86,8 @@ struct LongFacts {
   bool destination_symmetric = false;  // the sender can write to it where it lies
   bool destination_regular = false;
   bool destination_dense = false;
-  bool copy_lent = false;  // the sender has lent a CooperativeCopy
+  bool copy_lent = false;       // the sender has lent a CooperativeCopy
+  bool network_copies = false;  // far: the network can copy between the buffers, and that pays
 };
 
 /// Why a long message goes as it does.
@@ -100,6 +101,7 @@ enum class Why : std::uint8_t {
   kIrregular,             // a type whose layout does not fit into a packet
   kBothPrivate,           // neither buffer can be addressed by the other rank
   kFar,                   // the ranks share no memory
+  kNetworkCopies,         // but the network copies between their buffers
 };
 const char* why_text(Why why);
 
@@ -114,7 +116,11 @@ struct Choice {
 };
 
 constexpr Choice choose_long(const LongFacts& facts, const ProtocolTable& table) {
-  if (facts.far) return {Way::kTwoCopy, Why::kFar};
+  if (facts.far) {
+    if (!facts.network_copies || !facts.destination_dense) return {Way::kTwoCopy, Why::kFar};
+    if (facts.source_symmetric && table.get) return {Way::kGet, Why::kNetworkCopies};
+    return table.put ? Choice{Way::kPut, Why::kNetworkCopies} : Choice{Way::kTwoCopy, Why::kSwitchedOff};
+  }
   const bool receiver_can = facts.source_symmetric && (facts.destination_regular || facts.source_dense);
   const bool sender_can = facts.destination_symmetric && (facts.source_regular || facts.destination_dense);
   if (receiver_can && table.get) {

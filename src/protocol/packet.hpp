@@ -111,6 +111,7 @@ enum class SourceKind : std::uint8_t {
   kIrregular,  // no StridedBuffer can say it
   kGlobal,     // symmetric memory
   kPrivate,    // memory of the sender's own
+  kNamed,      // memory of a rank on another node, dense: `address` and `stride` are the words of its MemoryKey
 };
 
 /// A long message: its envelope, and where its bytes lie in the sender's memory.
@@ -158,8 +159,8 @@ struct AnswerHeader {
   RequestId receiver = 0;         // kClearToSend: where fragments or kPutDone go; kPutDone: the receive
   std::uint64_t bytes_wanted =
       0;                      // kClearToSend, kGetBegins: fewer than the message has when it is truncated
-  std::uint64_t address = 0;  // of the StridedBuffer of the destination; 0: private
-  std::int64_t stride = 0;
+  std::uint64_t address = 0;  // of the StridedBuffer of the destination; 0: private. On another node with
+  std::int64_t stride = 0;    // `stride` the words of its MemoryKey
 };
 
 /// Another header that waits in the answers' queue.

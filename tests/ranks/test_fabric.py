@@ -71,6 +71,24 @@ def test_a_provider_that_completes_small_packets_before_large_ones(over_fabric, 
     assert done.stdout.count(PROGRAMS[source]) == 1, done.text
 
 
+@pytest.mark.parametrize("way", ["get", "put"])
+@pytest.mark.parametrize("provider", [*PROVIDERS, "shm"])
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_messages_go_straight_from_buffer_to_buffer(over_fabric, build, ranks, provider, way):
+    """As over networks with RDMA; by default no provider of this machine does. Parts of 50,000 bytes."""
+    environment = {
+        "TASUKI_NET_PROVIDER": provider,
+        "TASUKI_NET_COPY_BYTES_MIN": "1",
+        "TASUKI_NET_COPY_BYTES_MAX": "50000",
+        "TASUKI_PROTOCOL_GET": "on" if way == "get" else "off",
+        "TASUKI_EXPLAIN": "on",
+    }
+    done = over_fabric(ranks, ranks, build("exchange.c"), **environment)
+    assert done.returncode == 0, done.text
+    assert done.stdout.count(PROGRAMS["exchange.c"]) == 1, done.text
+    assert "the network copies between their buffers" in done.stderr, done.text
+
+
 @pytest.mark.parametrize("peer", ["mpich/lib/mpich", "openmpi/lib/openmpi"])
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_newer_libraries(over_fabric, build, peer, provider):

@@ -145,6 +145,7 @@ void PointToPoint::open(ReceiveRequest& request, int source, int tag, Count byte
 void PointToPoint::complete(ReceiveRequest& request) {
   request.streaming = false;
   request.complete();
+  if (request.large != nullptr) large->forget(request);
   if (request.pair != nullptr) request.pair->part_done();
   release(&request);
 }

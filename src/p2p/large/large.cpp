@@ -113,7 +113,10 @@ bool LargeMessages::open(SendRequest& send) {
     lend_copy(end);
   }
   SourceKind kind = SourceKind::kIrregular;
-  if (end.global != 0) {
+  if (p2p_.table.get && may_copy(send.endpoint, bytes) && name_own(end, bytes)) {
+    kind = SourceKind::kNamed;
+    source = {end.own.word, static_cast<std::int64_t>(end.own.access), 0};
+  } else if (end.global != 0) {
     kind = SourceKind::kGlobal;
   } else if (end.here.exists()) {
     kind = SourceKind::kPrivate;
@@ -162,6 +165,7 @@ bool LargeMessages::put(SendRequest& send, const AnswerHeader& header) {
   const StridedBuffer there{header.address, header.stride, header.block_bytes};
   LargeEnd& end = *send.large;
   const auto bytes = static_cast<Count>(header.bytes_wanted);
+  if (!is_local(end.endpoint)) return put_by_network(end, header);
   if (!reach(end.endpoint, there, bytes) || !(end.here.exists() || there.dense())) return false;
   end.bytes = bytes;
   end.other = header.receiver;
@@ -181,6 +185,13 @@ void LargeMessages::forget(SendRequest& send) {
   if (end->copy != nullptr && send.protocol == Protocol::kLong) {
     peer(end->endpoint).gets_used &= ~(1u << end->line);
   }
+  unname(*end);
+  ends_.destroy(end);
+}
+
+void LargeMessages::forget(ReceiveRequest& receive) {
+  LargeEnd* const end = std::exchange(receive.large, nullptr);
+  unname(*end);
   ends_.destroy(end);
 }
 
@@ -189,12 +200,12 @@ void LargeMessages::forget(SendRequest& send) {
 void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message, Count bytes,
                             bool message_first) {
   const Count wanted = std::min(bytes, receive.capacity());
+  receive.bytes_wanted = wanted;
+  if (!is_local(receive.endpoint)) return matched_far(receive, message, bytes, message_first);
   const StridedBuffer here = wanted != 0 ? receive.strided_buffer() : StridedBuffer{};
-  const bool shares_page = is_local(receive.endpoint);
   const SymmetricAddress global = global_address(receive.endpoint, here, wanted);
-  const bool may_lend = message.get < kGets && shares_page && !here.listed();  // see large.hpp, 3
+  const bool may_lend = message.get < kGets && !here.listed();  // see large.hpp, 3
   const LongFacts facts{.bytes = wanted,
-                        .far = !shares_page,
                         .distance = global != 0 ? p2p_.distances.to(receive.endpoint) : Distance::kMachine,
                         .source_symmetric = wanted != 0 && p2p_.table.get &&
                                             message.kind == SourceKind::kGlobal &&
@@ -211,7 +222,6 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
                       .sender = message.sender,
                       .receiver = p2p_.receives.id(&receive),
                       .bytes_wanted = static_cast<std::uint64_t>(wanted)};
-  receive.bytes_wanted = wanted;
   if (choice.way == Way::kTwoCopy) {
     receive.streaming = wanted != 0;
     p2p_.answer(receive.endpoint, answer);
@@ -307,6 +317,7 @@ bool LargeMessages::poll() {
 
 /// Copies what this rank can, up to `budget` bytes. Returns whether all of the message has been copied.
 bool LargeMessages::carry(LargeEnd& end, Count budget) {
+  if (end.by_network) return end.network_done != 0;
   if (end.copy == nullptr) return carry_alone(end, budget);
   const bool over = end.there.exists() ? carry_part(end, budget) : end.part.look();
   if (end.part.is_damaged()) [[unlikely]]

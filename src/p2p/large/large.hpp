@@ -6,6 +6,8 @@
 //   get           the request to send says where the source lies: the receiver copies; where it is worth it,
 //                 it says where the destination lies, and the sender joins in (cooperative copy)
 //   put           only the destination is symmetric memory: the receiver says where, the sender copies
+// Between nodes, where that pays (Link::copy_bytes_min), get and put are the network's: dense buffers are named by
+// keys (network_copies.cpp).
 // Where both may copy they share a CooperativeCopy; where one copies alone it sends the other a packet when
 // it is done. A rank waits for the other's copying in the progress loop alone: an End whose rank has nothing
 // left to claim stays in `active` until the copy is over, and the rank that finishes last wakes the other.
@@ -68,6 +70,9 @@ struct LargeEnd {
   Count bytes = 0;                    // to be copied
   Count copied = 0;                   // of them by this rank
   RequestId other = 0;                // alone: the other end's request, which gets the answer
+  bool by_network = false;            // the link copies, and adds one to
+  std::uint64_t network_done = 0;     // this
+  MemoryKey own;                      // `here`, as the other end may name it; none: it may not
 };
 
 class LargeMessages {
@@ -113,8 +118,9 @@ class LargeMessages {
   /// cannot write there, so that fragments have to go (the receiver does not know what its peers can map).
   void get_begins(SendRequest& send, const Packet& packet);
   bool put(SendRequest& send, const AnswerHeader& header);
-  /// The send is over.
+  /// The request is over.
   void forget(SendRequest& send);
+  void forget(ReceiveRequest& receive);
 
   // --- the receiver ---
   /// A receive has been posted: advertises it, if that can be.
@@ -174,6 +180,14 @@ class LargeMessages {
   void begin(LargeEnd& end, Count budget);
   void finish(LargeEnd& end);
   void retire(const CooperativeCopy& copy);
+
+  // network_copies.cpp
+  bool may_copy(int endpoint, Count bytes) const;
+  bool name_own(LargeEnd& end, Count bytes);
+  bool put_by_network(LargeEnd& end, const AnswerHeader& header);
+  bool get_by_network(LargeEnd& end, const LongMessage& message);
+  void matched_far(ReceiveRequest& receive, const LongMessage& message, Count bytes, bool message_first);
+  void unname(LargeEnd& end);
 
   // advertised_receives.cpp
   PairPage* page(PairPage*& known, int from, int to);
