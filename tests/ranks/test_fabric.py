@@ -104,6 +104,53 @@ def test_newer_libraries(over_fabric, build, peer, provider):
     assert f"({library})" in done.stderr and f"provider {provider} " in done.stderr, done.text
 
 
+def run_windows(over_fabric, build, provider, source, arguments, ranks, nodes, **environment):
+    """Puts and gets by copies that the network makes, unless the environment says otherwise: Done."""
+    environment = {"TASUKI_NET_COPY_BYTES_MIN": 1, "TASUKI_EXPLAIN": "on", **environment}
+    if provider != "automatic":
+        environment["TASUKI_NET_PROVIDER"] = provider
+    return over_fabric(ranks, nodes, build(source), *arguments, **environment)
+
+
+@pytest.mark.parametrize("provider", ["automatic", "tcp;ofi_rxm"])
+@pytest.mark.parametrize(
+    "ranks, nodes", [(3, 2), pytest.param(2, 2, marks=only_long), pytest.param(8, 3, marks=only_long)]
+)
+@pytest.mark.parametrize(
+    "least, way", [(1, "copies that the network makes"), (2000, "from 2000 bytes on"), ("1024G", None)]
+)
+def test_puts_and_gets_of_windows_each_way(over_fabric, build, provider, ranks, nodes, least, way):
+    """All by copies, the long ones, and none; over TCP the last is the default."""
+    words = (over_fabric, build, provider, "window_copies.c", [], ranks, nodes)
+    done = run_windows(*words, TASUKI_NET_COPY_BYTES_MIN=least)
+    assert done.returncode == 0 and done.stdout.count("window copies: right") == 1, done.text
+    assert way is None or way in done.stderr, done.text
+
+
+@only_long
+@pytest.mark.parametrize("provider", ["automatic", "tcp;ofi_rxm"])
+@pytest.mark.parametrize("ranks, nodes", [(2, 2), (3, 3), (4, 2), (8, 3)])
+@pytest.mark.parametrize(
+    "source, arguments",
+    [
+        ("windows.c", ["nodes"]),
+        ("windows_over_nodes.c", ["locks"]),
+        ("attached.c", []),
+        ("accumulates.c", []),
+    ],
+)
+def test_windows_by_copies(over_fabric, build, provider, ranks, nodes, source, arguments):
+    done = run_windows(over_fabric, build, provider, source, arguments, ranks, nodes)
+    assert done.returncode == 0, done.text
+
+
+@pytest.mark.parametrize("provider", ["automatic", "tcp;ofi_rxm"])
+def test_a_target_that_dies_amid_puts_ends_the_job(over_fabric, build, provider):
+    done = run_windows(over_fabric, build, provider, "window_copies.c", ["dies", 3], 4, 2)
+    assert done.returncode == 128 + signal.SIGKILL, done.text
+    assert "rank 3" in done.stderr, done.text
+
+
 @pytest.mark.parametrize("ranks, nodes", [(2, 2), (4, 2)])
 def test_other_programs(over_fabric, build, ranks, nodes):
     for source, arguments in (("dynamic.c", ["each"]), ("thread_storm.c", []), ("accumulates.c", [])):

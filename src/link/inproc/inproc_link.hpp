@@ -20,8 +20,9 @@ namespace tasuki {
 /// What the ranks of one test world share.
 class InprocNetwork {
  public:
-  /// At most `packets_max` packets wait in one FIFO, so that senders meet a full one.
-  InprocNetwork(int size, std::size_t packets_max);
+  /// At most `packets_max` packets wait in one FIFO, so that senders meet a full one. `late_copies`: memory
+  /// named by keys is copied some polls later, so that packets pass it.
+  InprocNetwork(int size, std::size_t packets_max, bool late_copies = false);
 
   /// What the Node of such ranks gives.
   void wake(int endpoint);
@@ -47,6 +48,7 @@ class InprocNetwork {
 
   std::mutex mutex_;
   std::size_t packets_max_;
+  const bool late_copies_;
   std::deque<Inbox> inboxes_;         // by destination
   std::vector<PairPage> pair_pages_;  // by source * size + destination
 };
@@ -78,9 +80,20 @@ class InprocLink final : public Link {
                   std::uint64_t* completed) override;
 
  private:
+  struct Copy {
+    void* to;
+    const void* from;
+    std::size_t bytes;
+    std::uint64_t* completed;
+    int polls_left;
+  };
+  bool copy(const Copy& copy);
+  int make_late_copies();
+
   InprocNetwork& network_;
   int rank_;
   bool polling_ = false;
+  std::deque<Copy> copies_;  // late ones
   std::vector<std::unique_ptr<InprocNetwork::StoredPacket>>
       reserved_;  // by peer: between reserve() and commit()
 };

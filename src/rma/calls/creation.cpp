@@ -20,6 +20,7 @@
 #include "rma/access/cooperative.hpp"
 #include "rma/api.hpp"
 #include "rma/message/messenger.hpp"
+#include "rma/message/network_copies.hpp"
 
 namespace tasuki {
 namespace rma {
@@ -37,6 +38,7 @@ struct Share {
   SymmetricAddress address = 0;  // of its memory; 0: private
   SymmetricAddress control = 0;  // of the control memory, if this is rank 0; 0: it has none for all
   std::uint64_t node = 0;        // where it is
+  MemoryKey key = {};            // of its memory, for ranks of other nodes; none: they send messages
 };
 
 /// The window under construction.
@@ -48,6 +50,7 @@ struct Making {
   std::size_t segment_bytes = 0;
   std::byte* own_memory = nullptr;   // allocated for the window; this object's until the window has it
   std::byte* own_control = nullptr;  // the same of control memory, at rank 0
+  std::unique_ptr<NamedPart> named;  // this rank's, until the window has it
   GuardRules rules;
   std::vector<std::byte*> bases;  // by rank: what is mapped here of what the ranks brought
   bool one_node = true;           // the ranks share a machine's memory
@@ -58,6 +61,7 @@ struct Making {
 
   explicit Making(Comm& its_comm, Flavor its_flavor) : comm(its_comm), flavor(its_flavor) {}
   ~Making() {
+    named.reset();
     if (own_memory != nullptr) comm.process.symmetric_heap->deallocate(own_memory);
     if (own_control != nullptr) comm.process.symmetric_heap->deallocate(own_control);
   }
@@ -252,6 +256,15 @@ void set_attributes(Win& win) {
   win.flavor_attribute = win.flavor;
 }
 
+/// Puts and gets to parts that have a key need no message. The keys are for ranks of other nodes.
+void use_network(Making& making, Win& win) {
+  if (making.one_node) return;
+  const std::uint64_t node = making.shares[static_cast<std::size_t>(win.rank())].node;
+  std::vector<MemoryKey> keys;
+  for (const Share& its : making.shares) keys.push_back(its.node != node ? its.key : MemoryKey{});
+  win.messenger->use_network(std::make_unique<NetworkCopies>(win, keys, std::move(making.named)));
+}
+
 /// The window, out of what was agreed on.
 Win* finish_window(Making& making, std::unique_ptr<SharedSegment> segment, const Info* info) {
   Comm& comm = making.comm;
@@ -282,6 +295,7 @@ Win* finish_window(Making& making, std::unique_ptr<SharedSegment> segment, const
   if (comm.process.checks == nullptr && !made->conflicts)
     made->fast_path_ranks = static_cast<unsigned>(comm.size());
   if (!making.in_segment) made->own_memory = std::exchange(making.own_memory, nullptr);
+  use_network(making, *made);
   set_attributes(*made);
   return made;
 }
@@ -297,6 +311,8 @@ Code make_window(Making& making, Share share, void* base, const Info* info, Code
   Hints hints;
   take_hints(&hints, info);
   share.granularity = std::stoi(hints.accumulate_granularity);
+  making.named = std::make_unique<NamedPart>(comm, base, share.bytes);
+  share.key = making.named->key();
   offer_control(making, &share);
   if (const Code code = exchange_shares(making, share, own)) return code;
   map_parts(making, static_cast<std::byte*>(base));
@@ -361,6 +377,7 @@ Win::Win(Ref<Comm> own_comm, rma::Flavor its_flavor)
 
 Win::~Win() {
   delist(process, *this);
+  messenger.reset();  // the network lets go of the memory before that is given back
   if (own_memory != nullptr) process.symmetric_heap->deallocate(own_memory);
   // Of a window that was not freed other ranks may still look at it: then it stays.
   if (own_control != nullptr && is_left) process.symmetric_heap->deallocate(own_control);

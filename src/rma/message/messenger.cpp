@@ -154,6 +154,7 @@ bool Messenger::poll() {
     moved = true;
   }
   if (!data_.empty()) moved |= sweep_data();
+  if (copies_ != nullptr) moved |= copies_->poll();
   polling_ = false;
   leave();
   if (!outgoing_.empty()) moved |= sweep_outgoing();
@@ -232,6 +233,7 @@ void Messenger::leave_after(Count bytes) {
 }
 
 void Messenger::put(const OriginBuffer& origin, const TargetBuffer& remote, RmaRequest* request) {
+  if (copies_ != nullptr && copies_->copy(true, origin, remote, request)) return;
   wait_for_room();
   Peer& target = peer(remote.rank);
   Header header = address(Verb::kPut, remote);
@@ -252,6 +254,7 @@ void Messenger::put(const OriginBuffer& origin, const TargetBuffer& remote, RmaR
 }
 
 void Messenger::get(const OriginBuffer& origin, const TargetBuffer& remote, RmaRequest* request) {
+  if (copies_ != nullptr && copies_->copy(false, origin, remote, request)) return;
   wait_for_room();
   Header header = address(Verb::kGet, remote);
   header.tag = peer(remote.rank).tag_next++;
@@ -357,7 +360,9 @@ void Messenger::send_flush(int target) {
   if (peer(target).dirty) ask_flush(target, kFlushes);
 }
 
+/// Copies pass messages.
 void Messenger::send_flush_and_unlock(int target) {
+  if (!is_copied(target)) wait_for(target, [] { return true; });
   ask_flush(target, kFlushes | kUnlocks);
 }
 
@@ -370,16 +375,23 @@ void Messenger::send_control(int to, ControlVerb verb, const std::byte* payload,
   if (!polling_) leave();
 }
 
-bool Messenger::flush(int target) {
-  send_flush(target);
+/// Returns whether it has waited. `is_done` is of messages to and from the target; copies are waited for,
+/// too.
+template <class Done>
+bool Messenger::wait_for(int target, Done&& is_done) {
   leave();
-  const Peer& one = peer(target);
-  const auto is_done = [&one] { return one.open == 0 && one.flushes_done == one.flushes_sent; };
-  if (is_done()) return false;
+  const auto all_done = [&] { return is_done() && is_copied(target); };
+  if (all_done()) return false;
   flushed_ = target;
-  process_.progress->wait_until(is_done);
+  process_.progress->wait_until(all_done);
   flushed_ = -1;
   return true;
+}
+
+bool Messenger::flush(int target) {
+  send_flush(target);
+  const Peer& one = peer(target);
+  return wait_for(target, [&one] { return one.open == 0 && one.flushes_done == one.flushes_sent; });
 }
 
 void Messenger::flush(const std::vector<int>& targets) {
@@ -399,11 +411,7 @@ bool Messenger::flush_all() {
 }
 
 void Messenger::flush_local(int target) {
-  leave();
-  const Peer& one = peer(target);
-  flushed_ = target;
-  process_.progress->wait_until([&] { return one.open == 0; });
-  flushed_ = -1;
+  wait_for(target, [&one = peer(target)] { return one.open == 0; });
 }
 
 void Messenger::flush_local_all() {

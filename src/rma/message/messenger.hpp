@@ -10,6 +10,8 @@
 //  - data (plane kOther): what a larger put or a get moves, straight from the buffer of the one rank
 //    into that of the other, in whatever layout either has it. Its tag is named in the active message.
 //
+// Puts and gets that the network can make go past all this (network_copies.hpp); flushes wait for them, too.
+//
 // The control of a window over several nodes (control/served_control.hpp) sends its active messages this way
 // too, so they stay in order with the accesses.
 //
@@ -42,6 +44,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/types.hpp"
@@ -52,6 +55,7 @@
 #include "rma/access/buffers.hpp"
 #include "rma/access/rma_request.hpp"
 #include "rma/control/served_control.hpp"
+#include "rma/message/network_copies.hpp"
 
 namespace tasuki::rma {
 
@@ -100,6 +104,9 @@ class Messenger final : public ControlSender {
   ~Messenger();
   Messenger(const Messenger&) = delete;
   Messenger& operator=(const Messenger&) = delete;
+
+  /// Puts and gets go by these from now on, where they can.
+  void use_network(std::unique_ptr<NetworkCopies> copies) { copies_ = std::move(copies); }
 
   // Operations of the origin. `request` may be null.
   void put(const OriginBuffer& origin, const TargetBuffer& remote, RmaRequest* request);
@@ -182,6 +189,9 @@ class Messenger final : public ControlSender {
     std::vector<std::byte> description;  // of the type that is arriving
   };
   Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
+  bool is_copied(int target) const { return copies_ == nullptr || copies_->is_complete(target); }
+  template <class Done>
+  bool wait_for(int target, Done&& is_done);
 
   // messenger.cpp: both ends
   void post(Slot& slot);
@@ -226,6 +236,7 @@ class Messenger final : public ControlSender {
   std::array<Slot, kSlots> receives_;
   std::size_t next_receive_ = 0;  // to be handled
   std::vector<Peer> peers_;
+  std::unique_ptr<NetworkCopies> copies_;  // null: the network makes none for this window
   std::vector<Outgoing> outgoing_;
   std::size_t outgoing_bytes_ = 0;
   std::vector<DataMessage> data_;           // under way

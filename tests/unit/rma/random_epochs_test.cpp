@@ -340,6 +340,7 @@ void run_epochs(int size, const Kind& kind, unsigned seed, Network network = Net
   WorldOptions options;
   options.nodes = nodes;
   options.network = network;
+  options.late_copies = network == Network::kInproc && !nodes.empty();
   options.symmetric_heap = kind.global != Kind::kNobody;
   options.odd_ranks_private = kind.global == Kind::kEven;
   const int flavor = kind.flavor;
@@ -388,6 +389,14 @@ TEST_P(RandomEpochs, OverNodes) {
   run_epochs(3, GetParam(), 8, Network::kSharedMemory, {0, 1, 0});
   run_epochs(4, GetParam(), 9, Network::kSharedMemory, {0, 0, 1, 1});
   run_epochs(5, GetParam(), 10, Network::kSharedMemory, {0, 1, 2, 3, 1});
+}
+
+// Puts and gets are the network's between nodes, and complete after packets that were sent later.
+TEST_P(RandomEpochs, OverNodesByCopiesOfTheNetwork) {
+  if (GetParam().flavor == 1) return;
+  run_epochs(2, GetParam(), 11, Network::kInproc, {0, 1});
+  run_epochs(3, GetParam(), 12, Network::kInproc, {0, 1, 0});
+  run_epochs(5, GetParam(), 13, Network::kInproc, {0, 1, 2, 3, 1});
 }
 
 // Allocated, shared, created, dynamic.

@@ -33,7 +33,7 @@ struct World {
   World(int size, const WorldOptions& wanted)
       : options(wanted),
         size(size),
-        network(size, 8),
+        network(size, 8, wanted.late_copies),
         machine(size, wanted.nodes, wanted.config, wanted.job),
         values(ValueTable::bytes_needed(size) + 64),
         ended(static_cast<std::size_t>(size)) {

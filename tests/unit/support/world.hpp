@@ -27,6 +27,7 @@ struct WorldOptions {
   ThreadLevel thread_level = ThreadLevel::kSingle;
   std::uint64_t job = 0;        // worlds that meet have different ones
   std::vector<int> nodes = {};  // of each rank, with a network between them (on real rings); empty: one node
+  bool late_copies = false;     // of the toy: memory that keys name is copied late, past packets
   /// Called before the ranks start: the memory that they share, for tests that damage it.
   std::function<void(ThreadMachine&)> with_machine = [](ThreadMachine&) {};
   /// The time in which the ranks live, and how they wait for what a link brings; null: the usual ones.
