@@ -93,6 +93,7 @@ BOUNDED = {
     "src/p2p/matching.cpp": (2, PARTS),
     "src/p2p/message_checks.cpp": (1, RANKS),
     "src/p2p/call/progress.cpp": (1, RANKS),
+    "src/rma/message/network_copies.cpp": (1, RANKS),
     "src/rma/calls/attributes.cpp": (1, NAMES),
     "src/rma/calls/creation.cpp": (3, RANKS),
     "src/rma/calls/synchronization.cpp": (1, RANKS),

@@ -101,7 +101,8 @@ TEST(DamagedPackets, ThatNameNoRequestAreTold) {
     for (const PacketKind kind :
          {PacketKind::kClearToSend, PacketKind::kAcknowledge, PacketKind::kGetBegins, PacketKind::kGetDone}) {
       expect_told("an answer to no message", [&](Rank& rank) {
-        forge(rank, AnswerHeader{.lead = lead(kind), .sender = id, .bytes_wanted = 100, .address = 4096});
+        forge(rank,
+              AnswerHeader{.lead = lead(kind), .sender = id, .bytes_wanted = UINT64_MAX, .address = 4096});
       });
     }
   }
