@@ -204,7 +204,6 @@ struct PointToPoint final : PacketSink, ProgressHook {
   void read_settings();
 
   static constexpr std::uint64_t kMessageCost = 512;  // a Message, its entries in lists, what malloc adds
-  static constexpr std::uint64_t kUnexpectedBytesMax = 64 << 20;  // that a rank keeps, of all peers
   static constexpr std::uint64_t kCreditBytesMin = 128 * 1024;
   static constexpr std::uint64_t kCreditParts = 4;  // a peer is told of what was taken in such parts
 

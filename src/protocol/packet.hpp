@@ -111,7 +111,7 @@ enum class SourceKind : std::uint8_t {
   kIrregular,  // no StridedBuffer can say it
   kGlobal,     // symmetric memory
   kPrivate,    // memory of the sender's own
-  kNamed,      // memory of a rank on another node, dense: `address` and `stride` are the words of its MemoryKey
+  kNamed,  // memory of a rank on another node, dense: `address` and `stride` are the words of its MemoryKey
 };
 
 /// A long message: its envelope, and where its bytes lie in the sender's memory.

@@ -35,6 +35,13 @@ def test_a_flood_does_not_grow_its_receiver(mpiexec, build, case, ranks, way):
 
 
 @pytest.mark.parametrize("way", ["memory", "network"])
+def test_the_limit_is_a_setting(mpiexec, build, way):
+    words = (*WAYS[way], build("unexpected.c"), "isend", LIMIT >> 4, 1000, 8192)
+    done = mpiexec("-n", 3, *words, environment={"TASUKI_UNEXPECTED_BYTES_MAX": LIMIT >> 4})
+    assert done.returncode == 0 and done.stdout == "ended well\n", done.text
+
+
+@pytest.mark.parametrize("way", ["memory", "network"])
 def test_the_memory_of_a_receiver_is_bounded(mpiexec, build, way):
     """As its system counts it, while 7 ranks send 170 MB to it."""
     done = mpiexec("-n", 8, *WAYS[way], build("unexpected.c"), "isend", LIMIT, 3000, 8192)

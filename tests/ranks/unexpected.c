@@ -1,10 +1,13 @@
-/* Ranks that send far more than their receiver has room for, at once and before it receives: what it keeps
- * stays below the limit, everything arrives, in order and whole, and those that flood each other come to an
- * end. Arguments: the case, the limit in bytes (PointToPoint::kUnexpectedBytesMax), messages of each sender.
- * isend all other ranks send to rank 0 by MPI_Isend, and then a last message of another tag, which rank 0
- * receives first: nothing that is held back may be in its way send     rank 1 sends to rank 0 by MPI_Send,
- * which looks for other messages meanwhile, often both     each rank floods its neighbours, and receives
- * after that Sizes go from 0 bytes to 8 KiB, most are short; or all are of the fourth argument. */
+// Ranks that send far more than their receiver has room for, at once and before it receives: what it keeps
+// stays below the limit, everything arrives, in order and whole, and those that flood each other come to an
+// end.
+//
+// Arguments: the case, the limit in bytes (TASUKI_UNEXPECTED_BYTES_MAX), messages of each sender, bytes of
+// each; without the last one sizes go from 0 bytes to 8 KiB, and most are short. The cases:
+//   isend  all other ranks send to rank 0 by MPI_Isend, and then a last message of another tag, which rank 0
+//          receives first: nothing that is held back may be in its way
+//   send   rank 1 sends to rank 0 by MPI_Send; rank 0 looks for other messages meanwhile, often
+//   both   each rank floods its neighbours, and receives after that
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +19,7 @@ static int rank, size, messages, bytes_of_each;
 static long limit;
 static MPI_T_pvar_session session;
 
-static MPI_T_pvar_handle kept_handle, queued_handle;
+static MPI_T_pvar_handle kept_handle, held_back_handle;
 
 static MPI_T_pvar_handle begin_to_count(const char* name, int kind) {
   int index = 0, count = 0;
@@ -106,7 +109,7 @@ static void check_growth(long before_kib) {
 }
 
 static void check_held_back(void) {
-  CHECK(count_of(queued_handle) > 0, "no message was held back");
+  CHECK(count_of(held_back_handle) > 0, "no message was held back");
 }
 
 static void flood_by_isend(void) {
@@ -168,7 +171,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_T_pvar_session_create(&session);
   kept_handle = begin_to_count("unexpected_bytes_highest", MPI_T_PVAR_CLASS_HIGHWATERMARK);
-  queued_handle = begin_to_count("sends_queued", MPI_T_PVAR_CLASS_COUNTER);
+  held_back_handle = begin_to_count("sends_held_back", MPI_T_PVAR_CLASS_COUNTER);
   limit = atol(argv[2]);
   messages = atoi(argv[3]);
   bytes_of_each = argc > 4 ? atoi(argv[4]) : 0;

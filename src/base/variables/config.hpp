@@ -30,11 +30,12 @@ inline constexpr std::int64_t kEagerBytesMaxDefault = 16 * 1024;
 /// the texts at the end, which environment variables alone set.
 struct Config {
   std::int64_t eager_bytes_max = kEagerBytesMaxDefault;  // above it a message waits for its receive
-  std::int64_t sender_write_bytes_min = 0;  // receives from here on are advertised; 0: by distance
-  std::int64_t waiting_get_bytes_min = 0;   // a waiting receiver gets from here on; 0: by distance
-  std::int64_t cooperative_bytes_min = 0;   // from here on both ranks copy; 0: by distance
-  std::int64_t distance = 0;                // 1 + the Distance that all ranks count as; 0: as they are
-  std::int64_t advertised_receives = 1;     // each protocol: whether it is used
+  std::int64_t unexpected_bytes_max = 64 << 20;  // that a rank keeps of messages before their receives
+  std::int64_t sender_write_bytes_min = 0;       // receives from here on are advertised; 0: by distance
+  std::int64_t waiting_get_bytes_min = 0;        // a waiting receiver gets from here on; 0: by distance
+  std::int64_t cooperative_bytes_min = 0;        // from here on both ranks copy; 0: by distance
+  std::int64_t distance = 0;                     // 1 + the Distance that all ranks count as; 0: as they are
+  std::int64_t advertised_receives = 1;          // each protocol: whether it is used
   std::int64_t get = 1;
   std::int64_t cooperative = 1;
   std::int64_t put = 1;

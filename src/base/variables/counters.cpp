@@ -97,8 +97,10 @@ constexpr CounterRow way_counter(const WayCounter& one) {
 // clang-format off: one line, one variable
 constexpr CounterRow kRows[] = {
     {"sends_queued", kCounter, kTunerBasic, Part::kProtocol, offsetof(Counters, sends_queued),
-     "messages that found the ring full, others waiting before them, or too many of this rank's kept by the "
-     "peer"},
+     "messages that found the ring full, or others waiting before them"},
+    {"sends_held_back", kCounter, kTunerBasic, Part::kProtocol, offsetof(Counters, sends_held_back),
+     "messages that would have gone at once, but waited for their receives: the peer kept too much of this "
+     "rank's"},
     {"buffered_bytes", kLevel, kUserDetail, Part::kProtocol, offsetof(Counters, buffered_bytes),
      "bytes that messages of the buffered mode take of the attached buffers (not of automatic ones)"},
     {"buffered_bytes_highest", kHighWatermark, kUserDetail, Part::kProtocol,

@@ -116,6 +116,10 @@ constexpr Setting kRows[] = {
     number("TASUKI_EAGER_BYTES_MAX", SettingType::kBytes, &Config::eager_bytes_max, 0, kGiB, Change::kAnyTime,
            Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
            "the longest message that is sent at once; a longer one waits for its receive"),
+    number("TASUKI_UNEXPECTED_BYTES_MAX", SettingType::kBytes, &Config::unexpected_bytes_max, 0, 1024 * kGiB,
+           Change::kBeforeInit, Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
+           "what a rank keeps of messages that came before their receives: each rank may send it an equal "
+           "part, 128 KiB at least; beyond that also a short message waits for its receive"),
     number("TASUKI_PROTOCOL_SENDER_WRITE_BYTES_MIN", SettingType::kBytes, &Config::sender_write_bytes_min, 1,
            kGiB, Change::kAnyTime, Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
            "the smallest receive that is advertised to its sender, and the smallest message written to one; "

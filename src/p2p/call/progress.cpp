@@ -81,7 +81,8 @@ PointToPoint::PointToPoint(Process& owner)
       thresholds(distance_tables(processor_maker())),
       distances(owner.node, owner.size),
       bulk_bytes_max(owner.link->bulk_bytes_max()),
-      credit_bytes(std::max(kCreditBytesMin, kUnexpectedBytesMax / static_cast<std::uint64_t>(owner.size))),
+      credit_bytes(std::max(kCreditBytesMin, static_cast<std::uint64_t>(owner.config.unexpected_bytes_max) /
+                                                 static_cast<std::uint64_t>(owner.size))),
       matching(owner.counters.queues),
       sent(owner),
       partitioned(std::make_unique<Partitioned>(*this)),

@@ -218,7 +218,7 @@ void PointToPoint::begin(SendRequest& request) {
       table.eager_bytes_max >= kEagerBytesMaxDefault)
     request.protocol = Protocol::kEager;
   if (request.goes_at_once() && !may_send_at_once(request)) {
-    ++process.counters.sends_queued;
+    ++process.counters.sends_held_back;
     request.protocol = Protocol::kLong;
   }
   if (bytes >= table.sender_write_bytes_min && peer(request.endpoint).messages.empty()) {

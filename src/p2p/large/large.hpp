@@ -6,11 +6,11 @@
 //   get           the request to send says where the source lies: the receiver copies; where it is worth it,
 //                 it says where the destination lies, and the sender joins in (cooperative copy)
 //   put           only the destination is symmetric memory: the receiver says where, the sender copies
-// Between nodes, where that pays (Link::copy_bytes_min), get and put are the network's: dense buffers are named by
-// keys (network_copies.cpp).
-// Where both may copy they share a CooperativeCopy; where one copies alone it sends the other a packet when
-// it is done. A rank waits for the other's copying in the progress loop alone: an End whose rank has nothing
-// left to claim stays in `active` until the copy is over, and the rank that finishes last wakes the other.
+// Between nodes, where that pays (Link::copy_bytes_min), get and put are the network's: dense buffers are
+// named by keys (network_copies.cpp). Where both may copy they share a CooperativeCopy; where one copies
+// alone it sends the other a packet when it is done. A rank waits for the other's copying in the progress
+// loop alone: an End whose rank has nothing left to claim stays in `active` until the copy is over, and the
+// rank that finishes last wakes the other.
 //
 // Ownership: an End belongs to its rank's pool and lives from when it is known that a request may go one of
 // these ways until the request is complete or goes another way.

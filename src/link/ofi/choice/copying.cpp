@@ -7,8 +7,8 @@
 namespace tasuki::ofi {
 namespace {
 
-// Providers that move bytes by the system's sockets: they copy as often as for packets, in larger pieces, which
-// leave the caches (docs/fabric.md).
+// Providers that move bytes by the system's sockets: they copy as often as for packets, in larger pieces,
+// which leave the caches (docs/fabric.md).
 constexpr const char* kOverSockets[] = {"tcp", "net", "udp", "sockets"};
 constexpr std::uint64_t kBytesMin = 64 << 10;
 constexpr std::uint64_t kPinnedBytesMin = 1 << 20;
