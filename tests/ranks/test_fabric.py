@@ -73,7 +73,7 @@ def test_a_provider_that_completes_small_packets_before_large_ones(over_fabric, 
 
 @pytest.mark.parametrize("way", ["get", "put"])
 @pytest.mark.parametrize("provider", [*PROVIDERS, "shm"])
-@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("ranks", [pytest.param(2, marks=only_long), 3])
 def test_messages_go_straight_from_buffer_to_buffer(over_fabric, build, ranks, provider, way):
     """As over networks with RDMA; by default no provider of this machine does. Parts of 50,000 bytes."""
     environment = {

@@ -2,6 +2,7 @@
 what a rank keeps of messages that come before their receives has a limit."""
 
 import pytest
+from harness import only_long
 
 SENDER, RECEIVER = 0, 1
 
@@ -25,8 +26,10 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("case", "ranks"), [("isend", 4), ("send", 2), ("both", 2), ("both", 3)])
+@pytest.mark.parametrize("way", ["memory", pytest.param("model", marks=only_long), "network"])
+@pytest.mark.parametrize(
+    ("case", "ranks"), [("isend", 4), ("send", 2), pytest.param("both", 2, marks=only_long), ("both", 3)]
+)
 def test_a_flood_does_not_grow_its_receiver(mpiexec, build, case, ranks, way):
     """What is sent before it is received; and two or three ranks that flood each other end well."""
     flood = (SHORT if way == "memory" else LONG)[ranks]
