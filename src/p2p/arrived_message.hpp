@@ -33,7 +33,8 @@ struct Message : Object, ArrivedMessage {
   PointToPoint* pool = nullptr;  // whose it is; null for MPI_MESSAGE_NO_PROC
   Ref<Comm> comm;                // set when a matched probe takes it
   int endpoint = 0;              // where it came from
-  bool is_long = false;          // only the envelope is here, and a LongMessage in `small`
+  bool is_long = false;          // only the envelope is here, and in `small` a LongMessage, or the offer of a
+                                 // partitioned message: no bytes are kept
   bool synchronous = false;      // eager, and the sender wants to know when it is matched
   std::uint64_t sender = 0;      // the send request's id, of a synchronous message
   Count bytes = 0;               // of the whole message

@@ -44,6 +44,12 @@ def test_the_limit_is_a_setting(mpiexec, build, way):
     assert done.returncode == 0 and done.stdout == "ended well\n", done.text
 
 
+def test_offers_of_partitioned_messages_are_no_part_of_it(mpiexec, build):
+    words = (build("unexpected.c"), "offers", LIMIT >> 4, 1000, 8192)
+    done = mpiexec("-n", 3, *words, environment={"TASUKI_UNEXPECTED_BYTES_MAX": LIMIT >> 4})
+    assert done.returncode == 0 and done.stdout == "ended well\n", done.text
+
+
 @pytest.mark.parametrize("way", ["memory", "network"])
 def test_the_memory_of_a_receiver_is_bounded(mpiexec, build, way):
     """As its system counts it, while 7 ranks send 170 MB to it."""

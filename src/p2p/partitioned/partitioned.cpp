@@ -245,6 +245,7 @@ void Partitioned::offer(const Packet& packet) {
   p2p.check_source(packet, source);
   Message* message = p2p.messages.make();
   message->pool = &p2p;
+  message->is_long = true;
   message->source = source;
   message->tag = header.tag;
   message->bytes = bytes;

@@ -18,6 +18,7 @@
 #include "link/ofi_net.hpp"
 #include "memory/symmetric_heap.hpp"
 #include "support/sanitized.hpp"
+#include "support/small_heap.hpp"
 
 namespace tasuki {
 namespace {
@@ -256,23 +257,12 @@ INSTANTIATE_TEST_SUITE_P(Providers, OfiCopies, testing::ValuesIn(kCases),
 
 // ----- the heap --------------------------------------------------------------------------------------------
 
-/// A symmetric heap that is a piece of this process's memory.
-class SmallHeap final : public SymmetricHeap {
- public:
-  SmallHeap(int self, std::byte* begin, std::size_t bytes) : SymmetricHeap(self) {
-    own_ = {.begin = reinterpret_cast<std::uint64_t>(begin), .bytes = bytes};
-  }
-
- protected:
-  bool reaches(int, SymmetricAddress, std::size_t) override { return false; }
-};
-
 TEST(OfiHeap, IsRegisteredOnceForAllThatLiesInIt) {
   if (const std::string reason = test::why_skipped(); !reason.empty()) GTEST_SKIP() << reason;
   Net net(2);
   std::vector<std::byte> heap(100'000), outside(1000);
-  SmallHeap symmetric(0, heap.data(), heap.size());
-  net[0].use_heap(symmetric);
+  const auto symmetric = test::make_small_heap(0, heap.data(), heap.size());
+  net[0].use_heap(*symmetric);
   MemoryKey first, second, third;
   ASSERT_TRUE(net[0].register_memory(1, heap.data() + 100, 50, &first));
   ASSERT_TRUE(net[0].register_memory(1, heap.data() + 5000, 60, &second));
