@@ -85,20 +85,15 @@ class CrowdedEngine(Engine):
         self.serial += 1
         heapq.heappush(self.steps, (time, self.serial, step, what))
 
-    def run(self) -> None:
-        timelines = self.builder.timelines
+    def begin(self, timelines: list[Timeline]) -> None:
         own_seconds(timelines, self.pools)
         for timeline in sorted(timelines, key=lambda one: one.now):
             self.want(timeline, timeline.now)
-        while True:
-            while self.steps:
-                self.time, _, step, what = heapq.heappop(self.steps)
-                getattr(self, step)(what)
-            stuck = [one for one in timelines if one.next < len(one.events)]
-            if not stuck:
-                return
-            if not self.serve_elsewhere(stuck):
-                self.give_up(stuck)
+
+    def go_on(self) -> None:
+        while self.steps:
+            self.time, _, step, what = heapq.heappop(self.steps)
+            getattr(self, step)(what)
 
     def wake(self, timeline: Timeline | None) -> None:
         if timeline is not None and self.waiting.get(timeline) is False:

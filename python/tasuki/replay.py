@@ -357,18 +357,25 @@ class Engine:
 
     def run(self) -> None:
         timelines = self.builder.timelines
-        for timeline in timelines:
-            self.wake(timeline)
+        self.begin(timelines)
         while True:
-            while self.queue:
-                timeline = self.queue.popleft()
-                timeline.queued = False
-                self.advance(timeline)
+            self.go_on()
             stuck = [one for one in timelines if one.next < len(one.events)]
             if not stuck:
                 return
             if not self.serve_elsewhere(stuck):
                 self.give_up(stuck)
+
+    def begin(self, timelines: list[Timeline]) -> None:
+        for timeline in timelines:
+            self.wake(timeline)
+
+    def go_on(self) -> None:
+        """Until no rank has anything to do."""
+        while self.queue:
+            timeline = self.queue.popleft()
+            timeline.queued = False
+            self.advance(timeline)
 
     def wake(self, timeline: Timeline | None) -> None:
         if timeline is not None and not timeline.queued:
