@@ -3,11 +3,12 @@
 Tests with processes take turns. Those that only compute (COMPUTE) run beside them, at a lower priority and as
 many at a time as leave a processor to the former; not beside tests of what mpiexec makes of ranks that stand
 still (ALONE), which therefore come first. After them come, beside the others too, those that wait most of
-their time for hosts to start or to be missed (WAITING). What the unit tests need is built all the while, at
-the lowest priority: the tests with processes wait a good deal, and compilers take what they leave. So the
-unit tests come last. They run under the sanitizers; without any, which is the same tests once more (some of
-them larger: collectives of 64 simulated ranks instead of 9), only with --long, but for those of SPAM, which
-is not built under one. --long also builds everything with clang and runs the unit tests of that build.
+their time for hosts to start or to be missed, and programs of others and in Fortran (BESIDE). What the unit
+tests need is built all the while, at a low priority: the tests with processes wait a good deal, and compilers
+take what they leave. So the unit tests come last. They run under the sanitizers; without any, which is the same
+tests once more (some of them larger: collectives of 64 simulated ranks instead of 9), only with --long, but for
+those of SPAM, which is not built under one. --long also builds everything with clang and runs the unit tests of
+that build.
 
 Each part leaves a JUnit file under build/test, from which its numbers come.
 A part that ends otherwise than by its own account (a build that fails, a crash, a time-out) counts as one
@@ -38,8 +39,8 @@ console = Console(highlight=False, soft_wrap=True)
 
 COMPUTE = {"abi", "analysis", "install", "models", "reading", "report", "tidy", "unit"}
 ALONE = {"wrong", "faults"}
-WAITING = {"hosts"}
-NICE_BESIDE, NICE_BUILD = 5, 19
+BESIDE = {"fortran", "hosts", "programs"}
+NICE_BESIDE, NICE_BUILD = 5, 10
 
 # The protocols of tests/stress that mpi4py's point-to-point tests see too, and the nodes its collectives.
 UNDER = "all written,two nodes"
@@ -84,7 +85,7 @@ CLANG = {
 
 
 def unit_part(
-    name, jobs, sanitizer=None, configuration=(), targets=("unit_tests",), pattern="", seconds_max=1200
+    name, jobs, sanitizer=None, configuration=(), targets=("unit_tests",), pattern="", seconds_max=2400
 ):
     """The unit tests, or some: in the release build, or in one of this configuration or under a sanitizer."""
     if sanitizer:
@@ -130,13 +131,14 @@ def parts(jobs, long, clang):
     for folder in folders:
         name = "reading" if folder.name == "conformance" else folder.name
         assert name not in known, name
-        chosen.append(pytest_part(name, folder, seconds_max=3600 if long else 1200))
+        chosen.append(pytest_part(name, folder, seconds_max=3600 if long else 1500))
     chosen += [conformance_part(long), unit_part("unit", jobs, **({} if long else UNIT_QUICK))]
     # Address and undefined behaviour get along in one build, which saves a third.
     chosen.append(
         unit_part("thread", jobs, "thread", [f"-DTASUKI_ALL_UNDER_THREAD={'ON' if long else 'OFF'}"])
     )
-    chosen.append(unit_part("address-undefined", jobs, "address,undefined"))
+    alignment = [f"-DTASUKI_CHECK_ALIGNMENT={'ON' if long else 'OFF'}"]
+    chosen.append(unit_part("address-undefined", jobs, "address,undefined", alignment))
     chosen += [unit_part("clang", jobs, **CLANG)] if clang else []
     return chosen
 
@@ -240,7 +242,7 @@ def run_parts(chosen, jobs, environment):
     turn = threading.Lock()
     alone = [part for part in chosen if part.name in ALONE]
     beside = [part for part in chosen if part.name in COMPUTE]
-    beside += [part for part in chosen if part.name in WAITING]
+    beside += [part for part in chosen if part.name in BESIDE]
     in_turn = [part for part in chosen if part not in alone and part not in beside]
     builder = concurrent.futures.ThreadPoolExecutor(max_workers=1)
     others = concurrent.futures.ThreadPoolExecutor(max_workers=max(jobs - 1, 1))

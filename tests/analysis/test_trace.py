@@ -128,7 +128,7 @@ def test_every_flipped_byte_of_a_payload_is_seen(tmp_path):
 
 
 def test_payloads_of_noise_are_refused(tmp_path):
-    """With a checksum that is right: 3,000 blocks of changed bytes are read, or refused by a TraceError."""
+    """With a checksum that is right: blocks of changed bytes are read, or refused by a TraceError."""
     draw = random.Random(1)
     first, _ = two_ranks()
     good = first.blocks()
@@ -136,7 +136,7 @@ def test_payloads_of_noise_are_refused(tmp_path):
     start = len(head) + traces.BLOCK_HEAD.size
     payload = good[start : good.index(b"END ", start)]
     refused = 0
-    for _ in range(3000):
+    for _ in range(600):
         noise = bytearray(payload)
         for _ in range(draw.randint(1, 4)):
             noise[draw.randrange(len(noise))] = draw.randrange(256)
@@ -146,4 +146,4 @@ def test_payloads_of_noise_are_refused(tmp_path):
             traces.load(tmp_path / "a.trace").frame()
         except traces.TraceError:
             refused += 1
-    assert refused > 500
+    assert refused > 100
