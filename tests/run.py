@@ -1,14 +1,14 @@
 """make test: starts every part of the tests and adds up what they report.
 
-Tests with processes take turns. Those that only compute (COMPUTE) run beside them, at a lower priority and as
-many at a time as leave a processor to the former; not beside tests of what mpiexec makes of ranks that stand
-still (ALONE), which therefore come first. After them come, beside the others too, those that wait most of
-their time for hosts to start or to be missed, and programs of others and in Fortran (BESIDE). What the unit
-tests need is built all the while, at a low priority: the tests with processes wait a good deal, and compilers
-take what they leave. So the unit tests come last. They run under the sanitizers; without any, which is the same
-tests once more (some of them larger: collectives of 64 simulated ranks instead of 9), only with --long, but for
-those of SPAM, which is not built under one. --long also builds everything with clang and runs the unit tests of
-that build.
+Tests with processes take turns. Those that only compute (COMPUTE) run beside them, at a lower priority and
+as many at a time as leave a processor to the former; not beside tests of what mpiexec makes of ranks that
+stand still (ALONE), which therefore come first. After them come, beside the others too, those that wait
+most of their time for hosts to start or to be missed, and programs of others and in Fortran (BESIDE). What
+the unit tests need is built all the while, at a low priority: the tests with processes wait a good deal,
+and compilers take what they leave. So the unit tests come last. They run under the sanitizers; without any,
+which is the same tests once more (some of them larger: collectives of 64 simulated ranks instead of 9),
+only with --long, but for those of SPAM, which is not built under one. --long also builds everything with
+clang and runs the unit tests of that build.
 
 Each part leaves a JUnit file under build/test, from which its numbers come.
 A part that ends otherwise than by its own account (a build that fails, a crash, a time-out) counts as one
