@@ -13,6 +13,7 @@
 #include <cstdio>
 
 #include "base/system/random_number.hpp"
+#include "job/network_offers.hpp"
 #include "link/ofi/ofi_link.hpp"
 #endif
 
@@ -61,20 +62,6 @@ OfiLink::Wiring wiring_of(Directory& directory, Launcher& launcher, const Config
   return wiring;
 }
 
-/// `place`: of this rank among those of its node.
-ofi::Wish wish_of(const Config& config, const std::string& address, bool one_machine, int place) {
-  return {.provider = config.net_provider,
-          .interface = config.net_interface,
-          .address = address,
-          .one_machine = one_machine,
-          .place = place,
-          .copying = {.bytes_min = static_cast<std::uint64_t>(config.net_copy_bytes_min),
-                      .bytes_max = static_cast<std::uint64_t>(config.net_copy_bytes_max),
-                      .naming = static_cast<ofi::Naming>(config.net_register),
-                      .tell = static_cast<ofi::Tell>(config.net_tell),
-                      .atomics = config.net_atomics != 0}};
-}
-
 void explain(const OfiLink& link, int rank, const Config& config) {
   if (config.explain == kExplainAll || (config.explain != kExplainNothing && rank == 0))
     std::fprintf(stderr, "tasuki: rank %d: %s\n", rank, link.description().c_str());
@@ -91,7 +78,7 @@ std::unique_ptr<Link> make_network_link(std::unique_ptr<Link> behind, Doorbells&
   std::unique_ptr<OfiLink> link;
   const auto own = nodes.begin() + rank;
   const auto place = static_cast<int>(std::count(nodes.begin(), own, *own));
-  auto fabric = OfiLink::open(config.net_library, wish_of(config, address, one_machine, place), &error);
+  auto fabric = OfiLink::open(config.net_library, network_wish(config, address, one_machine, place), &error);
   if (fabric != nullptr) {
     link = OfiLink::make(&behind, doorbells, std::move(nodes), std::move(fabric),
                          wiring_of(directory, launcher, config), clock, &error);
@@ -119,7 +106,7 @@ bool add_network_link(std::unique_ptr<Link>* link, Doorbells& doorbells, bool on
                       const std::string& address, Directory& directory, Launcher& launcher,
                       const Config& config, const Clock& clock, std::string* error) {
   auto fabric =
-      OfiLink::open(config.net_library, wish_of(config, address, one_machine, directory.rank()), error);
+      OfiLink::open(config.net_library, network_wish(config, address, one_machine, directory.rank()), error);
   if (fabric == nullptr) return false;
   OfiLink::Wiring wiring = wiring_of(directory, launcher, config);
   wiring.card = [](int, std::string*) { return false; };  // the link behind reaches all ranks of the job
@@ -133,10 +120,6 @@ bool add_network_link(std::unique_ptr<Link>* link, Doorbells& doorbells, bool on
   explain(*made, directory.rank(), config);
   *link = std::move(made);
   (*link)->ring();  // a thread that sleeps waits for the network, too
-  return true;
-}
-
-bool has_network() {
   return true;
 }
 
@@ -162,10 +145,6 @@ bool get_network_secret(const Directory&, std::string*) {
 bool add_network_link(std::unique_ptr<Link>*, Doorbells&, bool, const std::string&, Directory&, Launcher&,
                       const Config&, const Clock&, std::string* error) {
   *error = "this Tasuki was built without libfabric's headers (libfabric-dev)";
-  return false;
-}
-
-bool has_network() {
   return false;
 }
 

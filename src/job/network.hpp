@@ -51,7 +51,4 @@ bool add_network_link(std::unique_ptr<Link>* link, Doorbells& doorbells, bool on
 /// other's processes. With a network between virtual nodes jobs are apart, too.
 std::uint64_t place_of(const Directory& directory, const Config& config);
 
-/// Whether this build can: what `mpiexec --info` says of it.
-bool has_network();
-
 }  // namespace tasuki

@@ -30,6 +30,74 @@ def test_json_says_what_the_environment_says(mpiexec):
     assert all(row["description"] for table in ("settings", "events") for row in info[table])
 
 
+def networks_of(mpiexec, **environment):
+    """What --info=json says of networks: the choice, and provider -> its row."""
+    info = json.loads(mpiexec("--info=json", environment=environment).stdout)
+    if not info["libfabric"] and not environment:
+        pytest.skip(info["network"])
+    return info, {row["provider"]: row for row in info["networks"]}
+
+
+def test_it_tells_each_network_and_the_way_that_messages_take(mpiexec):
+    """docs/fabric.md's table, for this machine."""
+    info, networks = networks_of(mpiexec)
+    assert re.fullmatch(r"\d+\.\d+", info["libfabric"]) and "libfabric" in info["libfabric_file"]
+    assert "tcp;ofi_rxm" in networks and len(networks) == len(info["networks"])
+    for row in networks.values():
+        assert re.fullmatch(r"\d+\.\d+", row["version"]) and row["interfaces"], row
+    rxm = networks["tcp;ofi_rxm"]
+    assert "what is sent after a write arrives after it" in rxm["promises"]
+    assert "has atomics, and keeps that order no more" in rxm["promises"]
+    assert "All messages go in packets" in rxm["ways"]
+    assert "what is sent after a write may arrive before it" in networks["shm"]["promises"]
+    assert "Messages from 65536 bytes on" in networks["shm"]["ways"]
+    taken = [row["provider"] for row in networks.values() if row["taken"]]
+    if taken:
+        assert f"Messages between hosts go by {taken[0]} on " in info["network"]
+    else:
+        assert "Jobs are of one host" in info["network"]
+    table = mpiexec("--info").stdout
+    assert "Networks between hosts" in table and "tcp;ofi_rxm" in table
+    assert re.search(rf"libfabric +{re.escape(info['libfabric'])}\n", table)
+
+
+@pytest.mark.parametrize(
+    ("environment", "provider", "ways"),
+    [
+        (
+            {"COPY_BYTES_MIN": "1k"},
+            "tcp;ofi_rxm",
+            "Messages from 1024 bytes on .*as TASUKI_NET_COPY_BYTES_MIN asks",
+        ),
+        ({"COPY_BYTES_MIN": "1", "TELL": "delivery"}, "shm", "told of by a packet once it is confirmed"),
+        ({"TELL": "order"}, "shm", "TASUKI_NET_TELL=order: libfabric's shm does not promise"),
+        ({"TELL": "order", "ATOMICS": "1"}, "tcp;ofi_rxm", "ofi_rxm does not promise"),
+        ({"REGISTER": "each"}, "shm", "memory is registered piece by piece"),
+    ],
+)
+def test_settings_change_the_way_of_messages(mpiexec, environment, provider, ways):
+    networks_of(mpiexec)
+    changed = networks_of(mpiexec, **{f"TASUKI_NET_{name}": value for name, value in environment.items()})[1]
+    assert re.search(ways, changed[provider]["ways"]), changed[provider]
+
+
+@pytest.mark.parametrize(
+    ("environment", "reason"),
+    [
+        ({"TASUKI_NET_LIBRARY": "/no/such/file"}, "libfabric cannot be loaded: /no/such/file"),
+        ({"TASUKI_NET_LIBRARY": "libc.so.6"}, "libc.so.6 is no libfabric"),
+        ({"TASUKI_NET_PROVIDER": "pigeons"}, "TASUKI_NET_PROVIDER=pigeons; it offers"),
+    ],
+)
+def test_why_there_is_no_network_is_told(mpiexec, environment, reason):
+    networks_of(mpiexec)
+    info, networks = networks_of(mpiexec, **environment)
+    assert info["network"].startswith("Jobs are of one host") and reason in info["network"]
+    assert not any(row["taken"] for row in networks.values())
+    table = mpiexec("--info", environment=environment).stdout
+    assert "Jobs are of one host" in table and max(map(len, table.splitlines())) <= 80
+
+
 def test_the_documentation_is_what_it_prints(mpiexec):
     page = (ROOT / "docs/variables.md").read_text()
     assert mpiexec("--info=markdown").stdout == page, "mpiexec --info=markdown > docs/variables.md"

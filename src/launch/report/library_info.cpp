@@ -8,6 +8,7 @@
 #include "base/variables/events.hpp"
 #include "base/variables/settings.hpp"
 #include "heap/choice/facts.hpp"
+#include "job/network_offers.hpp"
 #include "job/wire/lineage.hpp"
 #include "launch/base/format.hpp"
 #include "launch/program/rank_environment.hpp"
@@ -23,6 +24,7 @@ struct Now {
   Config config;             // with what the environment says
   heap::Verdict heap;        // of programs of several ranks
   wire::WireChoice joining;  // of a program that is started without mpiexec
+  NetworkOffers network;     // not in the Markdown
   bool bold;
 };
 
@@ -70,6 +72,25 @@ std::string copy_thresholds_text() {
       static_cast<long long>(cache.cooperative_bytes_min));
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string networks(const Now& now) {
+  const NetworkOffers& network = now.network;
+  std::string text = heading("Networks between hosts, as libfabric offers them", now.bold);
+  text += item("libfabric", network.version.empty() ? "no" : network.version);
+  if (!network.file.empty()) text += paragraph(network.file);
+  text += paragraph(network.choice);
+  for (const NetworkOffer& offer : network.offers) {
+    text += item(offer.provider, offer.version + (offer.taken ? ", taken" : ""));
+    text += paragraph("On " + joined(offer.interfaces) + ". " + offer.promises + " " + offer.ways);
+  }
+  return text;
+}
+
 std::string table(const Now& now) {
   std::string text = "Tasuki " TASUKI_VERSION "\n";
   text += item("ABIs", "MPI-5.0 standard, libmpi_abi.so.1");
@@ -77,8 +98,6 @@ std::string table(const Now& now) {
   text += item("compiler", "g++ " __VERSION__ ", " TASUKI_BUILD);
   text += item("hwloc", TASUKI_HWLOC ? "yes" : "no: every processor is taken for a core");
   text += item("io_uring", TASUKI_URING ? "yes, where the kernel permits it" : "no: built without liburing");
-  text += item("libfabric", TASUKI_FABRIC ? "yes, looked for when a job needs it"
-                                          : "no: built without its headers; jobs are of one host");
   text += item("processors", std::to_string(local::processors_available()));
   text += item("who copies a message", std::string("as on processors of ") + maker_text(processor_maker()));
   text += paragraph(copy_thresholds_text() + "A tuning table or a setting goes before it.");
@@ -86,6 +105,7 @@ std::string table(const Now& now) {
   text += paragraph(std::string("Because ") + now.heap.reason + ".");
   text += item("a program started here by itself", wire::joining_text(now.joining.joining));
   text += paragraph("Because " + now.joining.reason + ".");
+  text += networks(now);
   text += heading("Settings: environment variables, and control variables of MPI_T", now.bold);
   for (const Setting& setting : settings()) {
     const std::string source =
@@ -132,6 +152,12 @@ std::string field(const char* name, const std::string& value) {
   return json_text(name) + ": " + value;
 }
 
+std::string json_texts(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + json_text(text);
+  return "[" + all + "]";
+}
+
 /// "[\n    {…},\n    {…}\n  ]" of the rows, each by `fields(row)`.
 template <class Rows, class Fields>
 std::string array(const Rows& rows, Fields&& fields) {
@@ -173,12 +199,21 @@ std::string json(const Now& now) {
            field("setting", json_text(operation.setting)) + ", " +
            field("description", json_text(row.description));
   };
+  const auto of_network = [](const NetworkOffer& offer) {
+    return field("provider", json_text(offer.provider)) + ", " + field("version", json_text(offer.version)) +
+           ", " + field("interfaces", json_texts(offer.interfaces)) + ", " +
+           field("taken", offer.taken ? "true" : "false") + ", " +
+           field("promises", json_text(offer.promises)) + ", " + field("ways", json_text(offer.ways));
+  };
   return "{\n  " + field("version", json_text(TASUKI_VERSION)) + ",\n  " +
          field("abis", "[\"libmpi_abi.so.1\", \"libmpi.so.12\"]") + ",\n  " +
          field("compiler", json_text("g++ " __VERSION__)) + ",\n  " +
          field("build", json_text(TASUKI_BUILD)) + ",\n  " + field("hwloc", TASUKI_HWLOC ? "true" : "false") +
          ",\n  " + field("io_uring", TASUKI_URING ? "true" : "false") + ",\n  " +
-         field("libfabric", TASUKI_FABRIC ? "true" : "false") + ",\n  " +
+         field("libfabric", json_text(now.network.version)) + ",\n  " +
+         field("libfabric_file", json_text(now.network.file)) + ",\n  " +
+         field("network", json_text(now.network.choice)) + ",\n  " +
+         field("networks", array(now.network.offers, of_network)) + ",\n  " +
          field("processors", std::to_string(local::processors_available())) + ",\n  " +
          field("processor_maker", json_text(maker_text(processor_maker()))) + ",\n  " +
          field("heap", json_text(now.heap.global ? "global" : "private")) + ",\n  " +
@@ -251,9 +286,11 @@ bool info_text(InfoForm form, const char* const* environment, const std::vector<
   Now now{.config = {},
           .heap = heap_verdict(wish, 2, command, place),
           .joining = choose_wire(wire::gather_wire_facts()),
+          .network = {},
           .bold = bold};
   std::string warning;
   if (!read_settings(environment, &now.config, error, &warning)) return false;
+  if (form != InfoForm::kMarkdown) now.network = look_for_networks(now.config);
   *text = form == InfoForm::kTable ? table(now) : form == InfoForm::kJson ? json(now) : markdown();
   return true;
 }

@@ -1,26 +1,22 @@
 // Opening and using an endpoint.
 #include "link/ofi/fabric.hpp"
 
-#include <netinet/in.h>
-#include <pthread.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <iterator>
 #include <utility>
 
 #include "base/system/random_number.hpp"
 #include "link/ofi/frame.hpp"
+#include "link/ofi/offers.hpp"
 
 namespace tasuki::ofi {
 namespace {
@@ -32,62 +28,6 @@ constexpr std::size_t kSlabBytes = 256 << 10;
 constexpr std::size_t kNameBytesMax = 128;
 constexpr int kCompletionsPerRead = 32;
 constexpr int kKeyTries = 8;  // where keys are short, two may be alike
-IpAddress address_of(const fi_info& info) {
-  IpAddress address;
-  if (info.src_addr == nullptr) return address;
-  if (info.addr_format == FI_SOCKADDR_IN && info.src_addrlen >= sizeof(sockaddr_in)) {
-    address.bytes_used = 4;
-    std::memcpy(address.bytes, &static_cast<const sockaddr_in*>(info.src_addr)->sin_addr, 4);
-  } else if (info.addr_format == FI_SOCKADDR_IN6 && info.src_addrlen >= sizeof(sockaddr_in6)) {
-    address.bytes_used = 16;
-    std::memcpy(address.bytes, &static_cast<const sockaddr_in6*>(info.src_addr)->sin6_addr, 16);
-  }
-  return address;
-}
-
-/// Of its card to the processors of this rank.
-int nearness_of(const fi_info& info) {
-  if (info.nic == nullptr || info.nic->bus_attr == nullptr || info.nic->bus_attr->bus_type != FI_BUS_PCI)
-    return kNearnessUnknown;
-  const fi_pci_attr& pci = info.nic->bus_attr->attr.pci;
-  char address[24];
-  std::snprintf(address, sizeof address, "%04x:%02x:%02x.%x", pci.domain_id, pci.bus_id, pci.device_id,
-                pci.function_id);
-  return nearness("/sys", address, own_processors());
-}
-
-std::string text_of(const char* text) {
-  return text != nullptr ? text : "";
-}
-
-/// Has the program's signals handled as before when it goes. Providers bring libraries that take them, for
-/// backtraces of their own (those of psm, when they are loaded). What comes meanwhile waits: it is the
-/// program's, and such a handler would write lines, change the status, or stand still for ever amid malloc.
-class SignalKeeper {
- public:
-  SignalKeeper() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &mask_);
-    for (std::size_t i = 0; i < std::size(handlers_); ++i)
-      sigaction(static_cast<int>(i) + 1, nullptr, &handlers_[i]);
-  }
-  ~SignalKeeper() {
-    for (std::size_t i = 0; i < std::size(handlers_); ++i) {
-      const int number = static_cast<int>(i) + 1;
-      struct sigaction now {};
-      if (sigaction(number, nullptr, &now) == 0 && now.sa_handler != handlers_[i].sa_handler)
-        sigaction(number, &handlers_[i], nullptr);
-    }
-    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
-  }
-  SignalKeeper(const SignalKeeper&) = delete;
-  SignalKeeper& operator=(const SignalKeeper&) = delete;
-
- private:
-  struct sigaction handlers_[31] = {};  // of signals 1 to 31
-  sigset_t mask_;                       // of this thread
-};
 
 template <class Object>
 void close_object(Object* object) {
@@ -130,55 +70,31 @@ std::string Fabric::failure(const char* call, long result) const {
 }
 
 bool Fabric::find_network(const Wish& wish, std::string* error) {
-  std::vector<std::uint64_t> capabilities = {FI_MSG | FI_RMA, FI_MSG};
-  if (wish.copying.atomics) capabilities.insert(capabilities.begin(), FI_MSG | FI_RMA | FI_ATOMIC);
+  std::vector<std::uint64_t> capabilities = {kMessagesAndCopies, FI_MSG};
+  if (wish.copying.atomics) capabilities.insert(capabilities.begin(), kMessagesAndCopies | FI_ATOMIC);
   for (const std::uint64_t wanted : capabilities) {
     error->clear();
-    if (find_network(wish, wanted, error)) return plan_copying(wish, error);
+    if (find_network(wish, wanted, error))
+      return plan_copies(facts_of(*info_), wish.copying, &copying_, error);
   }
   return false;
 }
 
 bool Fabric::find_network(const Wish& wish, std::uint64_t capabilities, std::string* error) {
-  fi_info* const hints = library_.dupinfo(nullptr);
-  hints->caps = capabilities;
-  hints->mode = FI_CONTEXT | FI_CONTEXT2;
-  hints->ep_attr->type = FI_EP_RDM;
-  hints->tx_attr->msg_order = FI_ORDER_SAS;
-  hints->rx_attr->msg_order = FI_ORDER_SAS;
-  hints->domain_attr->threading = FI_THREAD_DOMAIN;
-  hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
-  hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
-  hints->domain_attr->av_type = FI_AV_TABLE;
-  hints->domain_attr->mr_mode =
-      FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
-  fi_info* list = nullptr;
-  const int result = library_.getinfo(kInterfaceVersion, nullptr, nullptr, 0, hints, &list);
-  library_.freeinfo(hints);
-  if (result != 0) {
-    *error = library_.file + " offers no network: " + library_.error_text(result);
+  const Found found(library_, capabilities);
+  if (found.error() != 0) {
+    *error = library_.file + " offers no network: " + library_.error_text(found.error());
     return false;
   }
-  std::vector<Offer> offers;
-  std::vector<const fi_info*> infos;
-  for (const fi_info* info = list; info != nullptr; info = info->next) {
-    offers.push_back({text_of(info->fabric_attr->prov_name), text_of(info->domain_attr->name),
-                      address_of(*info), nearness_of(*info)});
-    infos.push_back(info);
-  }
   Choice choice;
-  const bool found = choose_offer(offers, wish, &choice, error);
-  if (found) {
-    const auto index = static_cast<std::size_t>(choice.index);
-    info_ = library_.dupinfo(infos[index]);
-    offer_ = offers[index];
-    reason_ = choice.reason;
-    const std::uint32_t version = info_->fabric_attr->prov_version;
-    version_ = std::to_string(FI_MAJOR(version)) + "." + std::to_string(FI_MINOR(version));
-    inject_bytes_max_ = info_->tx_attr->inject_size;
-  }
-  library_.freeinfo(list);
-  return found;
+  if (!choose_offer(found.offers(), wish, &choice, error)) return false;
+  const auto index = static_cast<std::size_t>(choice.index);
+  info_ = library_.dupinfo(found.infos()[index]);
+  offer_ = found.offers()[index];
+  reason_ = choice.reason;
+  version_ = version_of(*info_);
+  inject_bytes_max_ = info_->tx_attr->inject_size;
+  return true;
 }
 
 bool Fabric::open_objects(std::string* error) {
@@ -324,16 +240,6 @@ long Fabric::inject(fi_addr_t peer, const void* data, std::size_t bytes) {
 }
 
 // ----- memory named by keys --------------------------------------------------------------------------------
-
-bool Fabric::plan_copying(const Wish& wish, std::string* error) {
-  const CopyFacts facts{.provider = offer_.provider,
-                        .copies = (info_->caps & FI_RMA) != 0,
-                        .write_then_send = (info_->tx_attr->msg_order & FI_ORDER_SAW) != 0,
-                        .pins = (info_->domain_attr->mr_mode & FI_MR_ALLOCATED) != 0,
-                        .data_bytes = info_->domain_attr->cq_data_size,
-                        .bytes_max = info_->ep_attr->max_msg_size};
-  return plan_copies(facts, wish.copying, &copying_, error);
-}
 
 bool Fabric::wants_registered() const {
   return (info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0;

@@ -156,7 +156,6 @@ class Fabric {
   Fabric() = default;
   bool find_network(const Wish& wish, std::string* error);
   bool find_network(const Wish& wish, std::uint64_t capabilities, std::string* error);
-  bool plan_copying(const Wish& wish, std::string* error);
   bool open_objects(std::string* error);
   bool open_endpoint(std::string* error);
   bool read_name(std::string* error);

@@ -3,6 +3,9 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
+
+#include <iterator>
 
 namespace tasuki::ofi {
 namespace {
@@ -57,6 +60,24 @@ bool load_library(const std::string& path, Library* library, std::string* error)
     return false;
   }
   return true;
+}
+
+SignalKeeper::SignalKeeper() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &mask_);
+  for (std::size_t i = 0; i < std::size(handlers_); ++i)
+    sigaction(static_cast<int>(i) + 1, nullptr, &handlers_[i]);
+}
+
+SignalKeeper::~SignalKeeper() {
+  for (std::size_t i = 0; i < std::size(handlers_); ++i) {
+    const int number = static_cast<int>(i) + 1;
+    struct sigaction now {};
+    if (sigaction(number, nullptr, &now) == 0 && now.sa_handler != handlers_[i].sa_handler)
+      sigaction(number, &handlers_[i], nullptr);
+  }
+  pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
 }
 
 }  // namespace tasuki::ofi

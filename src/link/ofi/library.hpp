@@ -8,6 +8,7 @@
 #pragma once
 
 #include <rdma/fabric.h>
+#include <signal.h>
 
 #include <cstdint>
 #include <string>
@@ -36,5 +37,20 @@ struct Library {
 /// Loads `path`, or libfabric.so.1 as the system finds it where that is empty. Returns false and one line in
 /// `error` when there is none.
 bool load_library(const std::string& path, Library* library, std::string* error);
+
+/// Has the program's signals handled as before when it goes. Providers bring libraries that take them, for
+/// backtraces of their own (those of psm, when they are loaded). What comes meanwhile waits: it is the
+/// program's, and such a handler would write lines, change the status, or stand still for ever amid malloc.
+class SignalKeeper {
+ public:
+  SignalKeeper();
+  ~SignalKeeper();
+  SignalKeeper(const SignalKeeper&) = delete;
+  SignalKeeper& operator=(const SignalKeeper&) = delete;
+
+ private:
+  struct sigaction handlers_[31] = {};  // of signals 1 to 31
+  sigset_t mask_;                       // of this thread
+};
 
 }  // namespace tasuki::ofi

@@ -65,4 +65,31 @@ std::string text_of(const CopyPlan& plan) {
          kNamings[static_cast<int>(plan.naming)];
 }
 
+std::string text_of(const CopyFacts& facts) {
+  if (!facts.copies) return "It sends and receives, and puts into and gets from no memory.";
+  std::string text =
+      "A write brings " + std::to_string(facts.data_bytes) + " bytes of data; what is sent after a write ";
+  text += facts.write_then_send ? "arrives after it" : "may arrive before it";
+  text += !facts.atomics      ? "; it has no atomics"
+          : facts.keeps_order ? "; it says that it has atomics"
+                              : "; it has atomics, and keeps that order no more once they are asked for";
+  return text +
+         (facts.pins ? "; registering memory pins pages." : "; registering memory is a line in a table.");
+}
+
+std::string ways_text(const CopyPlan& plan, const CopyWish& wish) {
+  if (!plan.copies) return "All messages go in packets.";
+  if (plan.bytes_min == UINT64_MAX) {
+    return "All messages go in packets: its puts and gets go by the system's sockets, as packets do, and "
+           "copy as often. "
+           "With TASUKI_NET_COPY_BYTES_MIN messages go straight between their buffers: then " +
+           text_of(plan) + ".";
+  }
+  return "Messages from " + std::to_string(plan.bytes_min) +
+         " bytes on that wait for their receives go straight between "
+         "their buffers, " +
+         (wish.bytes_min != 0 ? "as TASUKI_NET_COPY_BYTES_MIN asks" : "since it moves bytes by itself") +
+         "; shorter ones go in packets: " + text_of(plan) + ".";
+}
+
 }  // namespace tasuki::ofi

@@ -31,6 +31,8 @@ struct CopyFacts {
   bool pins = false;             // FI_MR_ALLOCATED: registering takes hold of pages
   std::size_t data_bytes = 0;    // that a write may bring
   std::uint64_t bytes_max = 0;   // of one put or get
+  bool atomics = false;          // it says that it has atomic operations, where they are asked for
+  bool keeps_order = true;       // then it promises no less of the order
 };
 
 /// What the user wants; 0 and kBest: it is chosen.
@@ -56,5 +58,9 @@ bool plan_copies(const CopyFacts& facts, const CopyWish& wish, CopyPlan* plan, s
 
 /// "a put is told of by data that comes with it, and the symmetric heap is registered once": for people.
 std::string text_of(const CopyPlan& plan);
+
+/// What a provider promises, and which way messages between hosts then go, and why: sentences, for people.
+std::string text_of(const CopyFacts& facts);
+std::string ways_text(const CopyPlan& plan, const CopyWish& wish);
 
 }  // namespace tasuki::ofi
