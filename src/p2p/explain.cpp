@@ -24,10 +24,11 @@ std::string thresholds(const ProtocolTable& table, Count DistanceTable::*value) 
 }
 
 /// What makes two messages the same case.
-std::uint64_t case_of(bool sending, Way way, Count bytes, const char* why, int first, const char* where) {
+std::uint64_t case_of(bool sending, bool far, Way way, Count bytes, const char* why, int first,
+                      const char* where) {
   std::uint64_t hash = reinterpret_cast<std::uintptr_t>(why);
   for (const std::uint64_t part :
-       {std::uint64_t{sending}, static_cast<std::uint64_t>(way),
+       {std::uint64_t{sending}, std::uint64_t{far}, static_cast<std::uint64_t>(way),
         static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(bytes))),
         static_cast<std::uint64_t>(first), reinterpret_cast<std::uintptr_t>(where)}) {
     hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
@@ -64,16 +65,48 @@ void Explainer::start() const {
       off(table.cooperative), thresholds(table, &DistanceTable::cooperative_bytes_min).c_str(), rank,
       off(table.put), BytesText(std::min(kPieceBytesMin, process_.p2p->bulk_bytes_max)).text,
       BytesText(std::min(kPieceBytesMax, process_.p2p->bulk_bytes_max)).text);
+  start_far();
+}
+
+/// What differs for ranks of other nodes, if there are any.
+void Explainer::start_far() const {
+  const PointToPoint& p2p = *process_.p2p;
+  int far = 0;
+  while (far < process_.size && !is_far(far)) ++far;
+  if (far == process_.size) return;
+  const Link& link = *p2p.link;
+  const Count piece = std::max<Count>(link.piece_bytes(far), p2p.bulk_bytes_max);
+  const Count at_once = p2p.table.eager_bytes_max < kEagerBytesMaxDefault
+                            ? p2p.table.eager_bytes_max
+                            : std::max<Count>(p2p.table.eager_bytes_max, link.piece_bytes(far));
+  std::fprintf(
+      stderr,
+      "tasuki: rank %d: to other nodes up to %s go in one packet, up to %s at once in packets; what is "
+      "longer waits for its receive, and goes in packets of %s",
+      process_.rank, BytesText(p2p.table.short_bytes_max).text, BytesText(at_once).text,
+      BytesText(piece).text);
+  const std::uint64_t copies_from = link.copy_bytes_min(far);
+  if (link.can_put(far) && copies_from != UINT64_MAX)
+    std::fprintf(stderr, ", or straight between the buffers, from %s on",
+                 BytesText(static_cast<Count>(std::max<std::uint64_t>(copies_from, 1))).text);
+  std::fprintf(stderr, "\n");
+}
+
+bool Explainer::is_far(int endpoint) const {
+  PointToPoint& p2p = *process_.p2p;
+  return endpoint < process_.size ? p2p.distances.to(endpoint) == Distance::kNetwork
+                                  : p2p.link->piece_bytes(endpoint) != 0;
 }
 
 void Explainer::sent(Way way, Count bytes, int endpoint, const char* why) {
   const char* const where = distance_of(way, endpoint);
-  if (is_new(case_of(true, way, bytes, why, 0, where))) say(way, bytes, endpoint, "to", why, "", where);
+  if (is_new(case_of(true, is_far(endpoint), way, bytes, why, 0, where)))
+    say(way, bytes, endpoint, "to", why, "", where);
 }
 
 void Explainer::received(Way way, Count bytes, int endpoint, const char* why, bool message_first) {
   const char* const where = distance_of(way, endpoint);
-  if (!is_new(case_of(false, way, bytes, why, message_first ? 2 : 1, where))) return;
+  if (!is_new(case_of(false, is_far(endpoint), way, bytes, why, message_first ? 2 : 1, where))) return;
   say(way, bytes, endpoint, "from", why,
       message_first ? "; the message came before its receive" : "; the receive was posted first", where);
 }
@@ -96,8 +129,9 @@ void Explainer::say(Way way, Count bytes, int endpoint, const char* direction, c
                     const char* first, const char* where) {
   char peer[32];
   std::snprintf(peer, sizeof peer, endpoint < process_.size ? "rank %d" : "another job", endpoint);
+  const WayRow& row = row_of_way(way);
   std::fprintf(stderr, "tasuki: rank %d: %s %s %s: %s: %s: %s%s%s%s\n", process_.rank, BytesText(bytes).text,
-               direction, peer, way_name(way), row_of_way(way).explains, why, first,
+               direction, peer, row.name, is_far(endpoint) ? row.explains_far : row.explains, why, first,
                *where != '\0' ? "; the ranks have " : "", where);
 }
 

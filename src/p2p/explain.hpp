@@ -34,6 +34,9 @@ class Explainer {
 
  private:
   bool is_new(std::uint64_t one);
+  /// Whether that rank shares no memory with this one.
+  bool is_far(int endpoint) const;
+  void start_far() const;
   /// In words, where the choice depends on it; else empty.
   const char* distance_of(Way way, int endpoint);
   void say(Way way, Count bytes, int endpoint, const char* direction, const char* why, const char* first,

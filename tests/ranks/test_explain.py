@@ -1,5 +1,7 @@
 """TASUKI_EXPLAIN: one line for each distinct case, of rank 0 or of all ranks, and none without it."""
 
+import re
+
 import pytest
 
 
@@ -59,6 +61,26 @@ def test_the_distance_and_its_thresholds_are_told(run, distance, expected):
     assert all(line.endswith(f"; the ranks have {expected}") for line in received), done.text
     starts = [line for line in lines_of(done, 0) if " on (different sockets)" in line]
     assert starts and all(" on (a socket in common), " in line for line in starts), done.text
+
+
+@pytest.mark.parametrize("network", ["model", "fabric"])
+def test_ways_to_other_nodes_are_told_in_words_of_their_own(mpiexec, build, network):
+    options = ("-n", 3, "--nodes", 2, "--network", network)
+    done = mpiexec(*options, build("exchange.c"), environment={"TASUKI_EXPLAIN": "all"})
+    if network == "fabric" and "libfabric" in done.stderr and done.returncode != 0:
+        pytest.skip("this machine has no libfabric")
+    assert done.returncode == 0, done.text
+    for rank, near in ((0, 1), (1, 0), (2, None)):  # ranks 0 and 1 are on one node
+        lines = lines_of(done, rank)
+        starts = [line for line in lines if "to other nodes up to 2.031 KiB go in one packet" in line]
+        assert len(starts) == 1, done.text
+        told = [line for line in lines if re.search(r" (to|from) rank \d: ", line)]
+        far = [line for line in told if not re.search(rf" (to|from) rank ({rank}|{near}): ", line)]
+        assert any("at once in packets, two copies" in line for line in far), done.text
+        assert not any("ring" in line.split(": ", 4)[4] for line in far), done.text
+        assert any("at once through the ring, two copies" in line for line in told if line not in far), (
+            done.text
+        )
 
 
 def test_a_threshold_of_the_user_holds_for_all_distances(run):

@@ -22,25 +22,31 @@ enum class Way : std::uint8_t {
 };
 
 struct WayRow {
-  const char* name;      // as people and JSON read it
-  const char* counter;   // in the names of counters: "sent_NAME_bytes"
-  const char* how;       // "messages sent ...", in the descriptions of counters
-  const char* explains;  // for TASUKI_EXPLAIN
-  bool message_first;    // whether a message may come before its receive
+  const char* name;          // as people and JSON read it
+  const char* counter;       // in the names of counters: "sent_NAME_bytes"
+  const char* how;           // "messages sent ...", in the descriptions of counters
+  const char* explains;      // for TASUKI_EXPLAIN, where the ranks share memory
+  const char* explains_far;  // and where they are on different nodes
+  bool message_first;        // whether a message may come before its receive
 };
 
 /// By Way.
 inline constexpr WayRow kWayTable[] = {
-    {"short", "short", "in slots of the ring", "in slots of the ring", true},
-    {"eager", "eager", "at once through the ring, in two copies", "at once through the ring, two copies",
+    {"short", "short", "in slots of the ring, or in one packet between nodes", "in slots of the ring",
+     "in one packet", true},
+    {"eager", "eager", "at once, through the ring or in packets between nodes, in two copies",
+     "at once through the ring, two copies", "at once in packets, two copies", true},
+    {"get", "get", "as a descriptor, and the receiver copied", "the receiver copies",
+     "the receiver has the network copy", true},
+    {"cooperative", "cooperative", "as a descriptor, and both copied", "both ranks copy", "both ranks copy",
      true},
-    {"get", "get", "as a descriptor, and the receiver copied", "the receiver copies", true},
-    {"cooperative", "cooperative", "as a descriptor, and both copied", "both ranks copy", true},
     {"sender-write", "sender_write", "into the buffer that the receiver had advertised",
-     "into the buffer of a receive that was advertised, both ranks copy", false},
-    {"put", "put", "as a descriptor, and the sender copied", "the sender copies", true},
-    {"two-copy", "two_copy", "as a descriptor, then in fragments through the ring",
-     "in fragments through the ring", true},
+     "into the buffer of a receive that was advertised, both ranks copy",
+     "into the buffer of a receive that was advertised, the network copies", false},
+    {"put", "put", "as a descriptor, and the sender copied", "the sender copies",
+     "the sender has the network copy", true},
+    {"two-copy", "two_copy", "as a descriptor, then in fragments through the ring or between nodes",
+     "in fragments through the ring", "in packets, as the receiver is ready", true},
 };
 inline constexpr int kWays = static_cast<int>(std::size(kWayTable));
 
