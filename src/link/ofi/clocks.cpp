@@ -126,15 +126,12 @@ void OfiLink::leave() {
   send_bundles();
   leaving_ = true;
   std::vector<int> told;
-  for (std::size_t i = 0; i < peers_.size(); ++i) {
-    Peer& to = peers_[i];
-    if (!to.talked && !to.is_unfinished()) continue;
+  peers_.for_each([&](std::size_t peer, Peer& to) {
+    if (!to.talked && !to.is_unfinished()) return;
     to.talked = to.heard_bye = false;
-    if (to.said_bye && !to.is_unfinished()) continue;
-    const auto peer = static_cast<int>(i);
-    say(peer, ofi::FrameKind::kBye);
-    told.push_back(peer);
-  }
+    if (!to.said_bye || to.is_unfinished()) told.push_back(static_cast<int>(peer));
+  });
+  for (const int peer : told) say(peer, ofi::FrameKind::kBye);
   const auto all = [&](auto&& good) { return std::all_of(told.begin(), told.end(), good); };
   poll_until([&] { return all([&](int peer) { return !at(peer).is_unfinished() || at(peer).gone; }); },
              INT64_MAX);

@@ -26,7 +26,7 @@ constexpr std::uint64_t kNamed = std::uint64_t{1} << 63;
 
 bool OfiLink::can_put(int peer) const {
   if (!is_far(peer)) return behind_->can_put(peer);
-  return fabric_->copying().copies && at(peer).other == nullptr;
+  return fabric_->copying().copies && find_other(peer) == nullptr;
 }
 
 std::uint64_t OfiLink::copy_bytes_min(int peer) const {

@@ -63,6 +63,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lazy_table.hpp"
 #include "base/system/clock.hpp"
 #include "link/ofi/card.hpp"
 #include "link/ofi/fabric.hpp"
@@ -163,7 +164,8 @@ class OfiLink final : public OuterLink {
   std::uint64_t strangers() const { return strangers_; }
   /// Bytes of buffers that packets to `peer` hold.
   std::size_t unfinished_bytes(int peer) const {
-    return peers_[static_cast<std::size_t>(peer)].unfinished_bytes;
+    const Peer* const to = peers_.find(static_cast<std::size_t>(peer));
+    return to != nullptr ? to->unfinished_bytes : 0;
   }
 
  private:
@@ -220,7 +222,12 @@ class OfiLink final : public OuterLink {
           std::unique_ptr<ofi::Fabric> fabric, Wiring wiring, const Clock& clock);
 
   Peer& at(int peer) { return peers_[static_cast<std::size_t>(peer)]; }
-  const Peer& at(int peer) const { return peers_[static_cast<std::size_t>(peer)]; }
+  const Peer* find_peer(int peer) const { return peers_.find(static_cast<std::size_t>(peer)); }
+  /// Of a process of another job; null: it is a rank of this one.
+  const ofi::OtherProcess* find_other(int endpoint) const {
+    const Peer* const peer = find_peer(endpoint);
+    return peer != nullptr ? peer->other.get() : nullptr;
+  }
   bool find(int peer);
   bool inject(int peer, const HeadWords& head, const void* data, std::uint32_t bytes);
   bool bundle(int peer, const HeadWords& head, const void* data, std::uint32_t bytes);
@@ -273,7 +280,7 @@ class OfiLink final : public OuterLink {
   int take_packet(int source, const ofi::Frame& frame, ofi::Buffer* buffer, PacketSink* sink);
 
   // other_jobs.cpp
-  bool is_other(int endpoint) const { return is_far(endpoint) && at(endpoint).other != nullptr; }
+  bool is_other(int endpoint) const { return is_far(endpoint) && find_other(endpoint) != nullptr; }
   ofi::OtherProcess& other(int endpoint) { return *at(endpoint).other; }
   bool may_send_to(const Peer& to) const { return to.other == nullptr || !to.other->ended; }
   int add_other(const PeerAddress& address, std::string* error);
@@ -308,7 +315,7 @@ class OfiLink final : public OuterLink {
   const std::size_t window_bytes_;  // of each peer
   const std::int64_t connect_ns_;
   const bool alone_;             // no other rank is on this node
-  std::vector<Peer> peers_;      // by endpoint; those of the own node are not used
+  LazyTable<Peer> peers_;        // by endpoint; those of the own node are not used
   std::vector<int> unfinished_;  // peers with packets under way or in the backlog
   std::vector<int> bundled_;     // peers for which a bundle waits
   std::uint64_t polls_ = 1;

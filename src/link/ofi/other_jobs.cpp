@@ -65,7 +65,7 @@ int OfiLink::add_other(const PeerAddress& address, std::string* error) {
   const int endpoint = error->empty() ? behind_->add_endpoint(address) : -1;
   if (endpoint < 0) return -1;
   const std::size_t ends = std::max(peers_.size(), static_cast<std::size_t>(endpoint) + 1);
-  peers_.resize(ends);
+  peers_.grow(ends);
   far_.resize(ends);
   Peer& to = at(endpoint);
   if (to.other != nullptr && !to.other->ended && to.other->key == key) return endpoint;
@@ -192,7 +192,7 @@ PortState OfiLink::port_state(const PeerAddress& owner, std::uint64_t port) {
 
 Presence OfiLink::presence(int endpoint) const {
   if (!is_other(endpoint)) return behind_->presence(endpoint);
-  const OtherProcess& one = *at(endpoint).other;
+  const OtherProcess& one = *find_other(endpoint);
   if (one.ended) return one.died ? Presence::kDied : Presence::kLeft;
   return one.finishing ? Presence::kFinishing : Presence::kHere;
 }
@@ -204,11 +204,11 @@ bool OfiLink::is_silent(int endpoint) {
 }
 
 bool OfiLink::has_ended(int endpoint) const {
-  return is_other(endpoint) ? at(endpoint).other->ended : behind_->has_ended(endpoint);
+  return is_other(endpoint) ? find_other(endpoint)->ended : behind_->has_ended(endpoint);
 }
 
 std::string OfiLink::trouble(int endpoint) const {
-  return is_other(endpoint) ? at(endpoint).other->trouble : behind_->trouble(endpoint);
+  return is_other(endpoint) ? find_other(endpoint)->trouble : behind_->trouble(endpoint);
 }
 
 /// Tells the sink which have ended, and now and then, before this rank sleeps, looks whether any has.

@@ -84,19 +84,14 @@ NamedPart::~NamedPart() {
 }
 
 NetworkCopies::NetworkCopies(Win& win, const std::vector<MemoryKey>& keys, std::unique_ptr<NamedPart> own)
-    : win_(win),
-      process_(win.process),
-      own_(std::move(own)),
-      bytes_min_(process_.config.net_copy_bytes_min),
-      targets_(std::make_unique<Target[]>(keys.size())) {
-  bool by_copies = false;
+    : win_(win), process_(win.process), own_(std::move(own)), bytes_min_(process_.config.net_copy_bytes_min) {
   for (std::size_t rank = 0; rank < keys.size(); ++rank) {
     const int endpoint = win.comm->endpoint(static_cast<int>(rank));
     if (keys[rank].word == 0 || !process_.link->can_put(endpoint) || !is_wanted(process_, endpoint)) continue;
+    if (targets_ == nullptr) targets_ = std::make_unique<Target[]>(keys.size());
     targets_[rank].key = keys[rank];
-    by_copies = true;
   }
-  explain(win, by_copies, bytes_min_);
+  explain(win, targets_ != nullptr, bytes_min_);
 }
 
 /// Of a window that was not freed copies may be under way: what counts them stays.
@@ -136,6 +131,7 @@ void NetworkCopies::copy_pieces(bool puts, const OriginBuffer& origin, const Tar
 
 bool NetworkCopies::copy(bool puts, const OriginBuffer& origin, const TargetBuffer& remote,
                          RmaRequest* request) {
+  if (targets_ == nullptr) return false;
   Target& one = target(remote.rank);
   if (one.key.word == 0 || remote.bytes() < bytes_min_ || !have_size(origin, remote)) return false;
   if (request == nullptr) {

@@ -64,7 +64,7 @@ class NetworkCopies {
 
   /// Whether all copies from and to the target are.
   bool is_complete(int target) const {
-    return targets_[static_cast<std::size_t>(target)].count.is_complete();
+    return targets_ == nullptr || targets_[static_cast<std::size_t>(target)].count.is_complete();
   }
 
   /// Ends requests whose copies are complete.
@@ -101,7 +101,7 @@ class NetworkCopies {
   Process& process_;
   std::unique_ptr<NamedPart> own_;
   const Count bytes_min_;              // of an access that is to go so
-  std::unique_ptr<Target[]> targets_;  // by rank
+  std::unique_ptr<Target[]> targets_;  // by rank; null: the network copies nothing of this window
   std::list<Asked> asked_;
 };
 
