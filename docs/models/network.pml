@@ -16,7 +16,8 @@
  *      neither complete nor cancelled, and once;
  *  N3  a receive that is complete has all its bytes;
  *  N4  the sender's buffer is got from only before its send is complete;
- *  N5  at the end every message has come, and nothing is left that could go on.
+ *  N5  at the end every message has come, and nothing is left that could go on;
+ *  N6  the receiver keeps no more messages with their bytes than the sender has credit for.
  */
 
 #ifndef MESSAGES
@@ -37,6 +38,10 @@
 #ifndef WINDOW
 #define WINDOW 2 /* with so many packets under way no other message begins */
 #endif
+#ifndef CREDIT
+#define CREDIT 1 /* messages that may go with their bytes beyond those that were taken */
+#endif
+#define BUNDLED_MAX 2 /* messages that go as one packet */
 
 /* What a receive is to the receiver. */
 #define NOT_POSTED 0
@@ -52,15 +57,15 @@
 #define TAKEN 3
 
 /* Packets to the receiver. */
-#define EAGER 1    /* a message with its bytes */
+#define EAGER 1    /* messages with their bytes, one after the other: the first, and how many */
 #define REQUEST 2  /* a message whose bytes the receiver may get, or have written */
 #define WRITING 3  /* a request of the receiver: it is taken by the next message, and is being written */
 #define RETURNED 4 /* a request that was revoked: it is not taken from now on */
 /* Packets to the sender. */
-#define ADVERT 1     /* a request: whatever comes next may be written there */
-#define WITHDRAW 2   /* a request: a message that was sent before has taken it */
+#define ADVERT 1     /* a request: whatever comes next may be written there; how many messages that came by
+                      * packets have been processed; and which lines (indices) are advertised now */
 #define REVOKE 3     /* a request: the program wants it back */
-#define PROCESSED 4  /* one more message that came by a packet */
+#define TAKEN_TOO 4  /* one more message with its bytes is no longer kept */
 #define WRITE_HERE 5 /* a request: for the first of the messages that wait for such an answer */
 #define GOT 6        /* a message that the receiver has got */
 
@@ -81,6 +86,9 @@ typedef Receive {
   byte message; /* message + 1 */
   byte index;   /* of its request */
   bool advertised;
+  bool has_line; /* it is advertised still */
+  byte processed; /* what its advertisement says */
+  byte lines;     /* */
   bool revoked; /* the program has cancelled it, and the sender has been asked */
   bool given_back; /* the sender will not take it: it is cancelled, but for messages that were sent before */
   bool told;    /* its bytes are there */
@@ -108,6 +116,7 @@ bool keeps_order;            /* it promises FI_ORDER_SAW */
  * receive whose it is; the two sides compare no more of it than its index and its generation. */
 chan to_receiver = [12] of { byte, byte, byte };
 chan to_sender = [12] of { byte, byte, byte };
+byte kept; /* messages with their bytes that wait for their receives */
 byte sender_packets;   /* numbers of the next ones */
 byte receiver_packets;
 
@@ -158,9 +167,25 @@ inline put_part(r_, m_, part_) {
 
 /* ----- the sender --------------------------------------------------------------------------------------- */
 
+/* What waits to go as one packet goes before anything else. */
+inline send_bundle() {
+  if
+#ifndef BROKEN_BUNDLE_PASSED
+  :: bundled != 0 -> send_bundle_now()
+#endif
+  :: else
+  fi
+}
+inline send_bundle_now() {
+  to_receiver!EAGER, sender_packets, (first * 4 + bundled);
+  sender_packets++;
+  bundled = 0
+}
+
 /* An advertised receive is taken when the receiver has matched all that came by packets before; else this
  * message might overtake one of them. The receiver learns it by a packet, in its order. */
 inline take_advert(m_) {
+  assert(bundled == 0); /* as all that it has sent is processed */
   adverts[best] = 0;
   match(taken, m_);
   writes[m_].receive = taken + 1;
@@ -194,9 +219,17 @@ inline look_for_advert() {
 #define MAY_TAKE (by_packet == processed)
 #endif
 
+#ifdef BROKEN_CREDIT_UNCHECKED
+#define HAS_CREDIT true
+#else
+#define HAS_CREDIT (with_bytes - freed < CREDIT)
+#endif
+
 proctype Sender() {
   byte next, m, kind, what, expected, by_packet, processed, best, taken, check;
-  byte adverts[INDICES]; /* receive + 1 */
+  byte first, bundled;     /* messages that wait to go as one packet */
+  byte with_bytes, freed;  /* of the messages with their bytes: sent, and no longer kept */
+  byte adverts[INDICES];   /* receive + 1 */
 end:
   do
   :: atomic {
@@ -205,15 +238,24 @@ end:
          next++;
          messages[m].state = ON_ITS_WAY;
          if
-         :: messages[m].sent = true;
+         :: HAS_CREDIT ->
+            messages[m].sent = true;
             by_packet++;
-            to_receiver!EAGER, sender_packets, m;
-            sender_packets++
+            with_bytes++;
+            if
+            :: bundled < BUNDLED_MAX ->
+               first = (bundled == 0 -> m : first);
+               bundled++
+            :: send_bundle();
+               to_receiver!EAGER, sender_packets, (m * 4 + 1);
+               sender_packets++
+            fi
          :: messages[m].large = true;
             look_for_advert();
             if
             :: best < INDICES && MAY_TAKE -> take_advert(m)
             :: else ->
+               send_bundle();
                by_packet++;
                to_receiver!REQUEST, sender_packets, m;
                sender_packets++
@@ -221,23 +263,39 @@ end:
          fi;
          m = 0; best = 0; taken = 0
      }
+#ifdef BROKEN_BUNDLE_WAITS_FOR_MORE
+  :: atomic { bundled == BUNDLED_MAX -> send_bundle_now(); first = 0 }
+#else
+  :: atomic { bundled != 0 -> send_bundle_now(); first = 0 }
+#endif
   :: atomic {
        TAKE(to_sender, expected, kind, what) ->
        expected++;
        if
-       :: kind == ADVERT -> adverts[INDEX(what)] = what + 1
-       :: kind == WITHDRAW -> adverts[INDEX(what)] = 0
+       :: kind == ADVERT ->
+#ifndef BROKEN_LINES_NOT_TOLD
+          for (check : 0 .. INDICES - 1) {
+            if
+            :: (receives[what].lines & (1 << check)) == 0 -> adverts[check] = 0
+            :: else
+            fi
+          }
+          check = 0;
+#endif
+          adverts[INDEX(what)] = what + 1;
+          processed = receives[what].processed
        :: kind == REVOKE ->
           if
           :: IS_SAME(what, adverts[INDEX(what)]) ->
              adverts[INDEX(what)] = 0;
-             receives[what].given_back = true
-          :: else
-          fi;
-          ROOM_FOR_AN_ANSWER(to_receiver);
-          to_receiver!RETURNED, sender_packets, what;
-          sender_packets++
-       :: kind == PROCESSED -> processed++
+             receives[what].given_back = true;
+             ROOM_FOR_AN_ANSWER(to_receiver);
+             send_bundle();
+             to_receiver!RETURNED, sender_packets, what;
+             sender_packets++
+          :: else /* it has been taken, by a packet that is there before this would be */
+          fi
+       :: kind == TAKEN_TOO -> freed++
        :: kind == WRITE_HERE -> writes[receives[what].message - 1].receive = what + 1
        :: kind == GOT -> messages[what].sent = true
        fi;
@@ -251,6 +309,7 @@ end:
 
 inline is_over(r_, state_) {
   receives[r_].state = state_;
+  receives[r_].has_line = false;
   of_index[INDEX(r_)] = 0
 }
 
@@ -268,10 +327,14 @@ inline complete(r_) {
 inline take(r_, m_) {
   match(r_, m_);
   receives[r_].state = MATCHED;
+  receives[r_].has_line = false;
   if
   :: !messages[m_].large ->
      put_part(r_, m_, 0);
-     complete(r_)
+     complete(r_);
+#ifndef BROKEN_CREDIT_AT_ARRIVAL
+     ANSWER_SENDER(TAKEN_TOO, 0)
+#endif
   :: messages[m_].large -> ANSWER_SENDER(WRITE_HERE, r_)
   :: messages[m_].large ->
      gets[m_].receive = r_ + 1;
@@ -299,9 +362,26 @@ inline post() {
   :: else -> break
   od;
   if
-  :: m < MESSAGES -> take(r, m)
+  :: m < MESSAGES ->
+     kept = kept - (messages[m].large -> 0 : 1);
+     take(r, m)
   :: else
   fi
+}
+
+/* A receive is named to the sender. */
+inline advertise(r_) {
+  receives[r_].advertised = true;
+  receives[r_].has_line = true;
+  receives[r_].processed = handled;
+  for (check : 0 .. RECEIVES - 1) {
+    if
+    :: receives[check].has_line -> receives[r_].lines = receives[r_].lines | (1 << INDEX(check))
+    :: else
+    fi
+  }
+  check = 0;
+  ANSWER_SENDER(ADVERT, r_)
 }
 
 /* The first receive that is open, and, `unadvertised`, whose request the sender does not have, into `r`. */
@@ -313,23 +393,32 @@ inline first_open(unadvertised) {
   od
 }
 
-/* A message by a packet. The sender takes no request before it has heard that this one is processed. */
-inline arrive() {
+/* A message by a packet. It counts as processed when it has its receive, or is kept. */
+inline arrive(m_) {
 #ifdef BROKEN_PROCESSED_BEFORE_THE_MATCH
-  ANSWER_SENDER(PROCESSED, 0);
+  handled++;
+  first_open(true);
+  if
+  :: r < RECEIVES -> advertise(r)
+  :: else
+  fi;
 #endif
   first_open(false);
   if
-  :: r < RECEIVES ->
-     if
-     :: receives[r].advertised && !receives[r].revoked -> ANSWER_SENDER(WITHDRAW, r)
-     :: else
-     fi;
-     take(r, what)
-  :: else -> messages[what].state = ARRIVED
+  :: r < RECEIVES -> take(r, m_)
+  :: else ->
+     messages[m_].state = ARRIVED;
+     kept = kept + (messages[m_].large -> 0 : 1);
+     assert(kept <= CREDIT) /* N6 */
   fi;
+#ifdef BROKEN_CREDIT_AT_ARRIVAL
+  if
+  :: !messages[m_].large -> ANSWER_SENDER(TAKEN_TOO, 0)
+  :: else
+  fi;
+#endif
 #ifndef BROKEN_PROCESSED_BEFORE_THE_MATCH
-  ANSWER_SENDER(PROCESSED, 0)
+  handled++
 #endif
 }
 
@@ -337,15 +426,14 @@ inline arrive() {
 #define HAS_FREE_INDEX (of_index[0] == 0 || of_index[INDICES / 2] == 0 || of_index[INDICES - 1] == 0)
 
 proctype Receiver() {
-  byte posted, cancels, m, r, kind, what, expected, check;
+  byte posted, cancels, m, r, kind, what, expected, check, handled, bundled;
 end:
   do
   :: atomic { posted < RECEIVES && HAS_FREE_INDEX -> post(); r = 0; m = 0 }
   :: atomic {
        WAITS(0) || WAITS(RECEIVES / 2) || WAITS(RECEIVES - 1) ->
        first_open(true);
-       receives[r].advertised = true;
-       ANSWER_SENDER(ADVERT, r);
+       advertise(r);
        r = 0
      }
   :: atomic { /* a receive is cancelled */
@@ -372,7 +460,13 @@ end:
        TAKE(to_receiver, expected, kind, what) ->
        expected++;
        if
-       :: kind == EAGER || kind == REQUEST -> arrive()
+       :: kind == EAGER || kind == REQUEST ->
+          m = (kind == EAGER -> what / 4 : what);
+          bundled = (kind == EAGER -> what % 4 : 1);
+          do
+          :: bundled != 0 -> arrive(m); m++; bundled--
+          :: else -> break
+          od
        :: kind == WRITING ->
           assert(receives[what].state == OPEN && receives[what].message != 0);
           receives[what].state = MATCHED;
@@ -388,7 +482,7 @@ end:
           :: else /* it was taken before, and is another's now, or nobody's */
           fi
        fi;
-       kind = 0; what = 0; r = 0
+       kind = 0; what = 0; r = 0; m = 0
      }
   od
 }

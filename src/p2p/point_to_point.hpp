@@ -37,6 +37,7 @@
 #include "progress/progress.hpp"
 #include "protocol/choose.hpp"
 #include "protocol/packet.hpp"
+#include "protocol/write.hpp"
 
 namespace tasuki {
 
@@ -72,6 +73,7 @@ struct Peer {
   /// Whether a blocking receive of many bytes is advertised to it, or first waits for a short message: what
   /// came last decides.
   bool expects_large = true;
+  bool is_noted = false;                      // LargeMessages remembers what is sent to it
   SendQueue messages;                         // short and eager messages and requests to send, in order
   SendQueue streams;                          // long messages that are cleared to send; served in turn
   std::vector<PartitionedSend*> partitioned;  // with partitions that are ready; served in turn
@@ -132,6 +134,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
 
   // --- progress.cpp ---
   void packet(const Packet& packet) override;
+  void written(std::uint32_t word) override;
   bool poll() override;
 
   // --- other_jobs.cpp: processes of other jobs ---
@@ -172,11 +175,17 @@ struct PointToPoint final : PacketSink, ProgressHook {
     return to.sent_cost + cost_of(bytes) - to.freed_cost <= credit_bytes;
   }
   bool may_send_at_once(const SendRequest& request);
-  void count_sent_at_once(int endpoint, Count bytes) {
+  void count_sent_at_once(int endpoint, const Envelope& envelope, Count bytes) {
+    peer(endpoint).sent_cost += cost_of(bytes);
+    count_sent_message(endpoint, envelope);
+  }
+  void count_sent_message(int endpoint, const Envelope& envelope) {
     Peer& to = peer(endpoint);
     ++to.sent;
-    to.sent_cost += cost_of(bytes);
+    if (to.is_noted) [[unlikely]]
+      note_sent(endpoint, envelope);
   }
+  [[gnu::cold]] void note_sent(int endpoint, const Envelope& envelope);
   /// A message that came at once is no longer kept.
   void take_cost(int endpoint, Count bytes) {
     Peer& from = peer(endpoint);

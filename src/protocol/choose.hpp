@@ -108,6 +108,7 @@ const char* why_text(Why why);
 /// Why the others go as they do.
 inline constexpr const char* kSentAtOnce = "it is small enough to be sent at once";
 inline constexpr const char* kAdvertised = "the receive was posted first, and its buffer is symmetric memory";
+inline constexpr const char* kAdvertisedFar = "the receive was posted first, and the network copies";
 inline constexpr const char* kReceiverChose = "no receive was advertised for it, and so its receiver chose";
 
 struct Choice {

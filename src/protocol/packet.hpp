@@ -17,7 +17,9 @@
 //             kClearToSend back without an address: kFragment packets, which may mix with anything.
 //
 //   sender write  kWriting: the sender has claimed the receive, which was advertised (pair_page.hpp), and
-//           copies now; the receiver may help
+//           copies now; the receiver may help. Between nodes the receive was advertised by kAdvertise
+//           (p2p/large/network_receives.cpp), and the network copies; kTakeBack asks for one back, and
+//           kTakenBack answers where it was not claimed.
 // The receiver answers an eager message with kAcknowledge where the sender wants to know that it was matched.
 //
 // With TASUKI_CHECK=2 a kSignature packet goes ahead of each message of the user's and says of which types it
@@ -60,12 +62,15 @@ enum class PacketKind : std::uint32_t {
   kPutDone,
   kWriting,
   kSignature,
+  kAdvertise,
+  kTakeBack,
+  kTakenBack,
 };
 
 /// Names a live request of its owner: index in the low half, generation in the high half. 0: none.
 using RequestId = std::uint64_t;
 
-/// Kind (bits 0-3), nothing (4-9), the sender's rank in the communicator (10-31).
+/// Kind (bits 0-5), nothing (6-9), the sender's rank in the communicator (10-31).
 using LeadWord = std::uint32_t;
 inline constexpr int kRanksMax = 1 << 22;
 
@@ -73,7 +78,7 @@ constexpr LeadWord lead_word(PacketKind kind, int source = 0) {
   return static_cast<LeadWord>(kind) | static_cast<LeadWord>(source) << 10;
 }
 constexpr PacketKind lead_kind(LeadWord word) {
-  return static_cast<PacketKind>(word & 0xf);
+  return static_cast<PacketKind>(word & 0x3f);
 }
 constexpr int lead_source(LeadWord word) {
   return static_cast<int>(word >> 10);
@@ -134,7 +139,7 @@ inline constexpr std::uint8_t kNoGet = 0xff;
 struct WritingHeader {
   LeadWord lead;
   std::int32_t tag;
-  RequestId receiver;
+  RequestId receiver;   // between nodes the name in its AdvertiseHeader
   std::uint64_t bytes;  // of the whole message
   std::uint64_t
       address;  // with the next two a StridedBuffer of the source, in symmetric memory; 0: the sender copies
@@ -151,7 +156,7 @@ struct EagerMoreHeader {
 };
 
 /// Answers: of a receiver kClearToSend, kGetBegins, kGetDone, kAcknowledge and kPartitionedStart; of a sender
-/// kPutDone.
+/// kPutDone. kTakeBack and kTakenBack have the name of an advertised receive in `receiver`.
 struct AnswerHeader {
   LeadWord lead = 0;
   std::uint32_t block_bytes = 0;  // of the StridedBuffer, see below
@@ -161,6 +166,19 @@ struct AnswerHeader {
       0;                      // kClearToSend, kGetBegins: fewer than the message has when it is truncated
   std::uint64_t address = 0;  // of the StridedBuffer of the destination; 0: private. On another node with
   std::int64_t stride = 0;    // `stride` the words of its MemoryKey
+};
+
+/// kAdvertise: a receive that the peer, a rank of another node, may have the network write to.
+struct AdvertiseHeader {
+  LeadWord lead;  // with, in place of a rank: the line that the receive takes (bits 0-3), and which of the
+                  // receiver's lines are taken (4-19)
+  std::int32_t tag;
+  Context context;
+  std::uint32_t name;       // of the receive; the network brings it with the last byte
+  std::uint32_t processed;  // of the peer's messages: how many have been matched or kept
+  std::uint64_t address;    // with the next two the MemoryKey of its buffer
+  std::uint64_t access;
+  std::uint64_t capacity;  // bytes
 };
 
 /// Another header that waits in the answers' queue.
@@ -193,6 +211,7 @@ struct PartitionHeader {
 static_assert(sizeof(PartitionHeader) == 32 && sizeof(RequestToSendHeader) == 56);
 static_assert(sizeof(ShortHeader) == 16 && sizeof(EnvelopeHeader) == 32 && sizeof(EagerMoreHeader) == 16);
 static_assert(sizeof(AnswerHeader) == 48 && sizeof(FragmentHeader) == 24 && sizeof(WritingHeader) == 48);
+static_assert(sizeof(AdvertiseHeader) == sizeof(AnswerHeader));
 static_assert(std::is_trivially_copyable_v<ShortHeader> && std::is_trivially_copyable_v<EnvelopeHeader>);
 static_assert(sizeof(RequestToSendHeader) <= kHeadBytesMax);
 

@@ -30,7 +30,7 @@ RIGHT = {
         ["SENDERS=1", "MESSAGES=2", "RECEIVES=2", "TAGS=1", "CHUNKS=3", "TIGHT=1"],
     ],
     "waking": [["SENDERS=2", "PACKETS=2"], ["SENDERS=2", "PACKETS=2", "CAREFUL"]],
-    "network": [["MESSAGES=3"], ["INDICES=2", "CANCELS=2"]],
+    "network": [["MESSAGES=3"], ["INDICES=2", "CANCELS=2", "CREDIT=2"]],
     "connections": [["PACKETS=2", "PACKETS_BACK=2"]],
 }
 RIGHT_LONG = {
@@ -48,6 +48,8 @@ RIGHT_LONG = {
         ["RECEIVES=3", "INDICES=2", "CANCELS=2"],
         ["RECEIVES=3", "INDICES=3", "WINDOW=1"],
         ["PARTS=3", "INDICES=2", "CANCELS=2"],
+        ["MESSAGES=3", "CREDIT=2"],
+        ["MESSAGES=3", "RECEIVES=3", "INDICES=2", "CREDIT=2"],
     ],
     "connections": [["PACKETS=3", "PACKETS_BACK=3", "DROPS=4"]],
 }
@@ -82,8 +84,13 @@ BROKEN = {
         "NO_GENERATION": ["CANCELS=2"],
         "TAKEN_WITHOUT_A_PACKET": [],
         "PROCESSED_UNCHECKED": [],
-        "PROCESSED_BEFORE_THE_MATCH": [],
+        "PROCESSED_BEFORE_THE_MATCH": ["INDICES=2"],
+        "LINES_NOT_TOLD": ["INDICES=2", "MESSAGES=3", "RECEIVES=3"],
         "CANCELLED_WITHOUT_AN_ANSWER": [],
+        "BUNDLE_PASSED": ["CREDIT=2"],
+        "BUNDLE_WAITS_FOR_MORE": [],
+        "CREDIT_UNCHECKED": [],
+        "CREDIT_AT_ARRIVAL": [],
         "ANSWERS_WAIT_FOR_ROOM": ["WINDOW=1"],
     },
     "connections": {

@@ -77,6 +77,7 @@ int InprocLink::poll(PacketSink& sink) {
   if (polling_) return 0;
   polling_ = true;
   int delivered = 0;
+  for (std::uint32_t word = 0; take_word(&word); ++delivered) sink.written(word);
   for (int source = 0; source < endpoints(); ++source) {
     std::unique_ptr<InprocNetwork::StoredPacket> stored;
     {
@@ -123,8 +124,26 @@ bool InprocLink::copy(const Copy& copy) {
     return true;
   }
   const std::lock_guard lock(network_.mutex_);
+  make(copy);
+  return true;
+}
+
+/// REQUIRES: mutex_ held.
+void InprocLink::make(const Copy& copy) {
   std::memcpy(copy.to, copy.from, copy.bytes);
   ++*copy.completed;
+  if (copy.told < 0) return;
+  network_.inboxes_[static_cast<std::size_t>(copy.told)].words.push_back(copy.word);
+  network_.ring(copy.told);
+}
+
+/// Words go before the packets that came with them, so they pass some that were sent earlier.
+bool InprocLink::take_word(std::uint32_t* word) {
+  const std::lock_guard lock(network_.mutex_);
+  std::deque<std::uint32_t>& words = network_.inboxes_[static_cast<std::size_t>(rank_)].words;
+  if (words.empty()) return false;
+  *word = words.front();
+  words.pop_front();
   return true;
 }
 
@@ -135,8 +154,7 @@ int InprocLink::make_late_copies() {
   for (; !copies_.empty() && copies_.front().polls_left <= 0; ++made) {
     const Copy one = copies_.front();
     copies_.pop_front();
-    std::memcpy(one.to, one.from, one.bytes);
-    ++*one.completed;
+    make(one);
   }
   return made;
 }
@@ -151,6 +169,12 @@ bool InprocLink::get_memory(int, const MemoryKey& key, std::uint64_t offset, voi
                             std::uint64_t* completed) {
   if (offset > key.bytes || bytes > key.bytes - offset) return false;
   return copy({to, reinterpret_cast<const void*>(key.word + offset), bytes, completed, kPollsLate});
+}
+
+bool InprocLink::put_and_tell(int peer, const MemoryKey& key, std::uint64_t offset, const void* from,
+                              std::size_t bytes, std::uint32_t word, std::uint64_t* completed) {
+  if (offset > key.bytes || bytes > key.bytes - offset) return false;
+  return copy({reinterpret_cast<void*>(key.word + offset), from, bytes, completed, kPollsLate, peer, word});
 }
 
 void InprocNetwork::wake(int endpoint) {

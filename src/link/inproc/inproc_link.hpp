@@ -40,6 +40,7 @@ class InprocNetwork {
     std::vector<std::deque<std::unique_ptr<StoredPacket>>> fifos;  // by source
     std::condition_variable bell;
     std::uint32_t rings = 0;
+    std::deque<std::uint32_t> words;  // of puts that are there: Link::put_and_tell()
   };
   void ring(int endpoint);  // REQUIRES: mutex_ held
   struct alignas(64) PairPage {
@@ -78,6 +79,8 @@ class InprocLink final : public Link {
                   std::uint64_t* completed) override;
   bool get_memory(int peer, const MemoryKey& key, std::uint64_t offset, void* to, std::size_t bytes,
                   std::uint64_t* completed) override;
+  bool put_and_tell(int peer, const MemoryKey& key, std::uint64_t offset, const void* from, std::size_t bytes,
+                    std::uint32_t word, std::uint64_t* completed) override;
 
  private:
   struct Copy {
@@ -86,8 +89,12 @@ class InprocLink final : public Link {
     std::size_t bytes;
     std::uint64_t* completed;
     int polls_left;
+    int told = -1;  // who is told; -1: nobody
+    std::uint32_t word = 0;
   };
   bool copy(const Copy& copy);
+  void make(const Copy& copy);
+  bool take_word(std::uint32_t* word);
   int make_late_copies();
 
   InprocNetwork& network_;

@@ -313,6 +313,12 @@ void PointToPoint::packet(const Packet& packet) {
       return large->put_done(packet);
     case PacketKind::kWriting:
       return large->writing(packet);
+    case PacketKind::kAdvertise:
+      return large->advertised(packet);
+    case PacketKind::kTakeBack:
+      return large->asked_back(packet);
+    case PacketKind::kTakenBack:
+      return large->taken_back(packet);
     case PacketKind::kSignature:  // of a job that checks what this one may not
       if (checks != nullptr) checks->seal_arrived(packet);
       return;
@@ -325,6 +331,10 @@ void PointToPoint::packet(const Packet& packet) {
   }
   const bool is_known = packet.bulk_bytes == kDamaged;
   damaged(packet, is_known ? reinterpret_cast<const char*>(packet.bulk) : "a packet of no known kind");
+}
+
+void PointToPoint::written(std::uint32_t word) {
+  large->written(word);
 }
 
 void PointToPoint::damaged(const Packet& packet, const char* what) {

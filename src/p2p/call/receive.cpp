@@ -153,7 +153,7 @@ void PointToPoint::complete(ReceiveRequest& request) {
 Code ReceiveRequest::cancel() {
   if (queue == nullptr) return kSuccess;
   PointToPoint& p2p = *comm->process.p2p;
-  if (large != nullptr && !p2p.large->withdraw(*this)) return kSuccess;  // its message is on its way
+  if (large != nullptr && !p2p.large->may_cancel(*this)) return kSuccess;
   p2p.matching.remove(this);
   status.cancelled = true;
   p2p.complete(*this);

@@ -40,7 +40,7 @@ namespace {
     case Protocol::kSenderWrite:
       return false;
   }
-  p2p.count_sent_at_once(endpoint, bytes);
+  p2p.count_sent_at_once(endpoint, envelope, bytes);
   p2p.count_sent(protocol == Protocol::kShort ? Way::kShort : Way::kEager, bytes, endpoint, kSentAtOnce);
   if (protocol != Protocol::kShort && comm.process.events.is_wanted(Event::kSendChosen)) {
     p2p.tell_choice(protocol, dest, tag, bytes);
@@ -62,7 +62,7 @@ namespace {
   if (protocol == Protocol::kShort && datatype.contiguous) [[likely]] {
     const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
     if (!write_short(*p2p.link, endpoint, envelope, buffer, static_cast<std::size_t>(bytes))) return false;
-    p2p.count_sent_at_once(endpoint, bytes);
+    p2p.count_sent_at_once(endpoint, envelope, bytes);
     comm.process.counters.count_sent(Way::kShort, static_cast<std::uint64_t>(bytes));
     return true;
   }
@@ -271,13 +271,16 @@ bool PointToPoint::push_message(SendRequest& request) {
         break;
     }
     if (!request.opened) return false;
-    if (request.protocol != Protocol::kSenderWrite) ++peer(to).sent;
+    if (request.protocol != Protocol::kSenderWrite) count_sent_message(to, request.envelope);
     if (request.protocol != Protocol::kLong) {
       const bool written = request.protocol == Protocol::kSenderWrite;
       const Way way = written                                ? Way::kSenderWrite
                       : request.protocol == Protocol::kShort ? Way::kShort
                                                              : Way::kEager;
-      count_sent(way, cursor.total_bytes(), to, written ? kAdvertised : kSentAtOnce);
+      const char* const why = !written                    ? kSentAtOnce
+                              : request.large->by_network ? kAdvertisedFar
+                                                          : kAdvertised;
+      count_sent(way, cursor.total_bytes(), to, why);
     }
   }
   if (request.protocol == Protocol::kEager) {
@@ -287,6 +290,10 @@ bool PointToPoint::push_message(SendRequest& request) {
   }
   request.pushed = true;
   return true;
+}
+
+void PointToPoint::note_sent(int endpoint, const Envelope& envelope) {
+  large->note_sent(endpoint, envelope);
 }
 
 void PointToPoint::count_sent(Way way, Count bytes, int endpoint, const char* why) {

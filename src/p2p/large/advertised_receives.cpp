@@ -44,7 +44,7 @@ PairPage* LargeMessages::page(PairPage*& known, int from, int to) {
 // ----- the sender ------------------------------------------------------------------------------------------
 
 bool LargeMessages::may_claim(int endpoint, Count bytes) {
-  if (!is_local(endpoint)) return false;
+  if (!is_local(endpoint)) return may_claim_far(endpoint, bytes);
   const PairPage* const shared = page(peer(endpoint).out, p2p_.link->self(), endpoint);
   if (shared == nullptr) return false;
   __builtin_prefetch(&shared->receives[0], 1);  // likely to be claimed
@@ -53,7 +53,7 @@ bool LargeMessages::may_claim(int endpoint, Count bytes) {
 }
 
 LargeMessages::Advertised LargeMessages::claim(SendRequest& send) {
-  if (!is_local(send.endpoint)) return Advertised::kNone;
+  if (!is_local(send.endpoint)) return claim_far(send);
   Peer& to = peer(send.endpoint);
   PairPage* const shared = page(to.out, p2p_.link->self(), send.endpoint);
   if (shared == nullptr) return Advertised::kNone;
@@ -121,7 +121,7 @@ LargeMessages::Advertised LargeMessages::claim(SendRequest& send) {
 void LargeMessages::posted(ReceiveRequest& receive) {
   if (!p2p_.table.advertised_receives || receive.source == kAnySource || exchanging_) return;
   const int endpoint = receive.comm->endpoint(receive.source);
-  if (!is_local(endpoint)) return;
+  if (!is_local(endpoint)) return posted_far(receive, endpoint);
   Peer& from = peer(endpoint);
   if (page(from.in, endpoint, p2p_.link->self()) == nullptr) return;
   const StridedBuffer here = receive.strided_buffer();
@@ -162,7 +162,7 @@ void LargeMessages::publish_waiting(bool waits) {
   if (waits && (advertising_.size() > kWaitedForMax || !p2p_.process.progress->may_spin())) return;
   for (const int endpoint : advertising_) {
     Peer& from = peer(endpoint);
-    if (from.is_shown_waiting == waits) continue;
+    if (is_far(endpoint) || from.is_shown_waiting == waits) continue;
     from.is_shown_waiting = waits;
     publish_open(from);
   }
@@ -174,6 +174,7 @@ bool LargeMessages::advertise(ReceiveRequest& receive) {
   Peer& from = peer(end.endpoint);
   if (from.open_lines == kAllLines || !may_advertise(receive)) return false;
   end.line = __builtin_ctz(~from.open_lines);
+  if (is_far(end.endpoint)) return advertise_far(end);
   Line& line = from.in->receives[end.line];
   end.line_generation = generation_of(line.state.load(std::memory_order_relaxed)) + 1;
   end.copy = &line.copy;
@@ -198,7 +199,10 @@ bool LargeMessages::advertise(ReceiveRequest& receive) {
 
 bool LargeMessages::withdraw(ReceiveRequest& receive) {
   LargeEnd* const end = receive.large;
-  if (end->line >= 0) {
+  if (end->line >= 0 && is_far(end->endpoint)) {
+    if (end->written) return false;
+    release_far(*end);
+  } else if (end->line >= 0) {
     Line& line = peer(end->endpoint).in->receives[end->line];
     std::uint32_t open = state_word(end->line_generation, Line::kOpen);
     if (!line.state.compare_exchange_strong(open, state_word(end->line_generation, Line::kFree),
@@ -207,8 +211,7 @@ bool LargeMessages::withdraw(ReceiveRequest& receive) {
     }
     release_line(end->endpoint, end->line);
   }
-  receive.large = nullptr;
-  ends_.destroy(end);
+  forget(receive);
   return true;
 }
 
@@ -218,14 +221,20 @@ void LargeMessages::release_line(int endpoint, int line) {
   Line& freed = from.in->receives[line];
   freed.state.store(state_word(generation_of(freed.state.load(std::memory_order_relaxed)), Line::kFree),
                     std::memory_order_relaxed);
-  from.open_lines &= ~(1u << line);
+  close_line(endpoint, line);
   publish_open(from);
+}
+
+void LargeMessages::close_line(int endpoint, int line) {
+  Peer& from = peer(endpoint);
+  from.open_lines &= ~(1u << line);
   if (from.open_lines != 0) return;
   advertising_.erase(std::find(advertising_.begin(), advertising_.end(), endpoint));
 }
 
 /// Tells the sender how many of its messages have been matched or kept.
 void LargeMessages::publish(int endpoint) {
+  if (is_far(endpoint)) return;  // whom the next advertisement tells
   Peer& from = peer(endpoint);
   const std::uint64_t arrived = p2p_.peer(endpoint).arrived;
   if (from.published == arrived) return;

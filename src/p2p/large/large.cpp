@@ -23,10 +23,11 @@ constexpr int kLastPieceLooks = 200;
 LargeMessages::LargeMessages(PointToPoint& p2p)
     : p2p_(p2p),
       memory_(*p2p.process.symmetric_heap),
-      peers_(static_cast<std::size_t>(p2p.link->endpoints())) {
+      far_(static_cast<std::size_t>(p2p.link->endpoints())),
+      peers_(far_.size()) {
   const Node& node = p2p.process.node;
-  for (std::size_t rank = 0; rank < peers_.size(); ++rank)
-    peers_[rank].is_far = !node.has(static_cast<int>(rank));
+  for (std::size_t rank = 0; rank < far_.size(); ++rank)
+    far_[rank] = node.has(static_cast<int>(rank)) ? 0 : 1;
 }
 
 const DistanceTable& LargeMessages::table_for(int endpoint) {
@@ -83,7 +84,7 @@ void LargeMessages::lend_copy(LargeEnd& end) {
 }
 
 bool LargeMessages::write_alone(SendRequest& send) {
-  if (claim(send) == Advertised::kClaimed) {
+  if (is_local(send.endpoint) && claim(send) == Advertised::kClaimed) {
     carry(*send.large, kAll);
     return true;
   }
@@ -138,6 +139,7 @@ bool LargeMessages::open(SendRequest& send) {
 
 void LargeMessages::sender_write(SendRequest& send) {
   LargeEnd& end = *send.large;
+  if (end.by_network) return write_far(end);
   bool over = carry(end, kAll);
   // The receiver's last piece is on its way: where there are processors enough, it is there in a moment.
   const int looks_max = p2p_.process.progress->may_spin() ? kLastPieceLooks : 0;
@@ -256,6 +258,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
 }
 
 void LargeMessages::writing(const Packet& packet) {
+  if (!is_local(packet.source)) return writing_far(packet);
   const WritingHeader header = header_of<WritingHeader>(packet);
   ReceiveRequest* const receive = p2p_.receives.find(header.receiver);
   LargeEnd* const end = receive != nullptr ? receive->large : nullptr;
@@ -385,7 +388,7 @@ void LargeMessages::retire(const CooperativeCopy& copy) {
 /// All has been copied: tells the other end, where it cannot see that, and completes the request.
 void LargeMessages::finish(LargeEnd& end) {
   if (SendRequest* const send = end.send) {
-    if (end.copy == nullptr) {
+    if (end.copy == nullptr && send->protocol != Protocol::kSenderWrite) {
       p2p_.answer(end.endpoint, AnswerHeader{.lead = lead_word(PacketKind::kPutDone), .receiver = end.other});
     }
     return p2p_.complete(*send);

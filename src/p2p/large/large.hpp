@@ -2,7 +2,8 @@
 //
 // Each of the two ranks has an End of such a message, beside its request. Three ways lead there:
 //   sender write  the receive was advertised (advertised_receives.cpp): the sender claims it and copies, the
-//                 receiver joins in when it makes progress
+//                 receiver joins in when it makes progress; between nodes the sender has the network write
+//                 (network_receives.cpp)
 //   get           the request to send says where the source lies: the receiver copies; where it is worth it,
 //                 it says where the destination lies, and the sender joins in (cooperative copy)
 //   put           only the destination is symmetric memory: the receiver says where, the sender copies
@@ -26,8 +27,10 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "base/lazy_table.hpp"
 #include "base/types.hpp"
 #include "link/link.hpp"
 #include "memory/symmetric_heap.hpp"
@@ -37,6 +40,7 @@
 #include "protocol/packet.hpp"
 #include "protocol/pair_page.hpp"
 #include "protocol/strided_buffer.hpp"
+#include "protocol/write.hpp"
 
 namespace tasuki {
 
@@ -73,6 +77,12 @@ struct LargeEnd {
   bool by_network = false;            // the link copies, and adds one to
   std::uint64_t network_done = 0;     // this
   MemoryKey own;                      // `here`, as the other end may name it; none: it may not
+  // Of a receive that is advertised to another node.
+  MemoryKey theirs;         // at the sender: what it has claimed
+  std::uint32_t name = 0;   // by which both ranks know it
+  bool announced = false;   // the sender has said which message it writes
+  bool written = false;     // all of it is there
+  bool asked_back = false;  // of the sender, since it is to be cancelled
 };
 
 class LargeMessages {
@@ -118,6 +128,9 @@ class LargeMessages {
   /// cannot write there, so that fragments have to go (the receiver does not know what its peers can map).
   void get_begins(SendRequest& send, const Packet& packet);
   bool put(SendRequest& send, const AnswerHeader& header);
+  /// A message has been sent, which was not written to an advertised receive, to a rank that has advertised
+  /// some.
+  void note_sent(int endpoint, const Envelope& envelope);
   /// The request is over.
   void forget(SendRequest& send);
   void forget(ReceiveRequest& receive);
@@ -127,6 +140,9 @@ class LargeMessages {
   void posted(ReceiveRequest& receive);
   /// Something has matched an advertised receive, or it is cancelled. False: too late, it has been claimed.
   bool withdraw(ReceiveRequest& receive);
+  /// A receive that is or wants to be advertised is to be cancelled. True: it has been withdrawn. False: it
+  /// is claimed, or its sender on another node has been asked, and it is cancelled when that one says so.
+  bool may_cancel(ReceiveRequest& receive);
   /// A call of this rank begins or ends to wait: said to those senders who may write to advertised receives.
   void begin_waiting() {
     if (!advertising_.empty()) publish_waiting(true);
@@ -138,6 +154,13 @@ class LargeMessages {
   void matched(ReceiveRequest& receive, const LongMessage& message, Count bytes, bool message_first);
   void writing(const Packet& packet);
   void put_done(const Packet& packet);
+
+  // --- advertised receives between nodes ---
+  void advertised(const Packet& packet);
+  void asked_back(const Packet& packet);
+  void taken_back(const Packet& packet);
+  /// The network has written a message.
+  void written(std::uint32_t name);
 
   // --- partitioned messages, whose buffers either end may hand over ---
   /// The same bytes as that rank knows them; none: they are private.
@@ -151,6 +174,24 @@ class LargeMessages {
   bool poll();
 
  private:
+  /// A receive of a rank of another node that this rank may claim.
+  struct FarReceive {
+    int line;
+    std::int32_t tag;
+    Context context;
+    std::uint32_t name;
+    MemoryKey buffer;
+  };
+  static constexpr std::uint32_t kNotedMax = 16;
+  /// Those of one rank, as posted.
+  struct FarReceives {
+    explicit FarReceives(std::uint64_t sent) : noted_from(static_cast<std::uint32_t>(sent)) {}
+
+    std::vector<FarReceive> open;
+    std::uint32_t processed = 0;              // of this rank's messages, when it advertised the last one
+    const std::uint32_t noted_from;           // from which message on
+    std::array<Envelope, kNotedMax> noted{};  // the last messages that were sent, by number
+  };
   /// What this rank shares with one peer. The pages are null until they are first needed.
   struct Peer {
     PairPage* out = nullptr;      // for messages to it
@@ -163,9 +204,14 @@ class LargeMessages {
     std::array<std::uint16_t, kAdvertisedReceives> peer_claims{};
     std::uint32_t open_lines = 0;  // bit: in->receives that are not free
     std::uint32_t serial_next = 0;
-    std::uint64_t published = 0;    // what in->processed says
-    bool is_shown_waiting = false;  // in->open says that this rank waits
-    bool is_far = false;            // on another node
+    std::uint64_t published = 0;       // what in->processed says
+    bool is_shown_waiting = false;     // in->open says that this rank waits
+    std::unique_ptr<FarReceives> far;  // that it has advertised; null: none ever
+  };
+  /// Of a receive that this rank has advertised to another node: its end; and its name's generation.
+  struct Name {
+    LargeEnd* end = nullptr;
+    std::uint16_t generation = 0;
   };
 
   // large.cpp
@@ -189,14 +235,38 @@ class LargeMessages {
   void matched_far(ReceiveRequest& receive, const LongMessage& message, Count bytes, bool message_first);
   void unname(LargeEnd& end);
 
+  // network_receives.cpp
+  bool may_claim_far(int endpoint, Count bytes);
+  bool is_untouched(int endpoint, const FarReceive& receive);
+  Advertised claim_far(SendRequest& send);
+  void posted_far(ReceiveRequest& receive, int endpoint);
+  bool advertise_far(LargeEnd& end);
+  void release_far(LargeEnd& end);
+  LargeEnd* named(std::uint64_t name);
+  void writing_far(const Packet& packet);
+  void finish_written(LargeEnd& end);
+  void write_far(LargeEnd& end);
+
   // advertised_receives.cpp
+  void close_line(int endpoint, int line);
   PairPage* page(PairPage*& known, int from, int to);
   /// The table for messages to and from a rank of this job.
   const DistanceTable& table_for(int endpoint);
   /// Whether that rank's memory may be reached: it is of this job, and of this node.
   bool is_local(int endpoint) const {
     const auto index = static_cast<std::size_t>(endpoint);
-    return index < peers_.size() && !peers_[index].is_far;
+    return index < far_.size() && far_[index] == 0;
+  }
+  /// Whether it is a rank of this job on another node.
+  bool is_far(int endpoint) const {
+    const auto index = static_cast<std::size_t>(endpoint);
+    return index < far_.size() && far_[index] != 0;
+  }
+  /// What that rank of another node has advertised; null: nothing ever.
+  FarReceives* far_receives(int endpoint) const {
+    if (!is_far(endpoint)) return nullptr;
+    const Peer* const from = peers_.find(static_cast<std::size_t>(endpoint));
+    return from != nullptr ? from->far.get() : nullptr;
   }
   Peer& peer(int endpoint) { return peers_[static_cast<std::size_t>(endpoint)]; }
   bool may_advertise(const ReceiveRequest& receive) const;
@@ -209,13 +279,16 @@ class LargeMessages {
 
   PointToPoint& p2p_;
   SymmetricHeap& memory_;
-  std::vector<Peer> peers_;  // by endpoint; the ranks of this job
+  std::vector<std::uint8_t> far_;  // by endpoint; the ranks of this job: 1: on another node
+  LazyTable<Peer> peers_;          // by endpoint; the same
   SlotPool<LargeEnd> ends_;
   std::vector<LargeEnd*> active_;
   bool exchanging_ = false;           // see Exchange
   std::vector<int> advertising_;      // endpoints with open_lines
   std::vector<RequestId> held_back_;  // receives that have to wait with their advertisement, as posted
   std::size_t held_back_next_ = 0;    // which one poll() looks at next
+  std::vector<Name> names_;           // by their index
+  std::vector<std::uint16_t> free_names_;
 };
 
 }  // namespace tasuki

@@ -10,6 +10,7 @@
 // switched off, while a job's settings are mostly one.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <random>
@@ -223,6 +224,29 @@ class Round {
   std::deque<Receive> receives_;
   int received_ = 0;
 };
+
+// Between nodes the network copies: the bytes of a message that is written to an advertised receive come
+// before the packet that says so, or long after it.
+TEST(LargeRandom, BetweenNodesToo) {
+  std::atomic<std::uint64_t> written{0}, got{0};
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    WorldOptions options;
+    options.network = Network::kInproc;
+    options.nodes = {0, 1, 2, 3};
+    options.late_copies = seed % 2 == 0;
+    run_ranks(
+        4,
+        [&](Process& process) {
+          Rank on(process);
+          for (unsigned round = 0; round < kRounds; ++round) Round(on, seed * 100 + round).run();
+          written += sent(on, Way::kSenderWrite);
+          got += sent(on, Way::kGet);
+        },
+        options);
+  }
+  EXPECT_GT(written, 0u);
+  EXPECT_GT(got, 0u);
+}
 
 TEST(LargeRandom, EachMessageOnceWholeAndInOrder) {
   for (unsigned seed = 1; seed <= 6; ++seed) {
