@@ -175,6 +175,53 @@ ALL = {
 }
 
 
+# Random messages with checksums between two hosts: by each provider, each way in turn. shm reaches no other
+# host (tests/ranks/test_fabric.py has it).
+LONG_ONES = {
+    "TASUKI_NET_COPY_BYTES_MIN": 1,
+    "TASUKI_EAGER_BYTES_MAX": 0,
+    "TASUKI_PROTOCOL_SENDER_WRITE_BYTES_MIN": 1,
+}
+ASKED = LONG_ONES | {"TASUKI_PROTOCOL_ADVERTISED_RECEIVES": "off"}
+WRITTEN = ": sender-write: into the buffer of a receive that was advertised, the network copies"
+STRESS_WAYS = {
+    "write": (LONG_ONES, WRITTEN),
+    "get": (ASKED, ": get: the receiver has the network copy"),
+    "put": (ASKED | {"TASUKI_PROTOCOL_GET": "off"}, ": put: the sender has the network copy"),
+    "eager": ({"TASUKI_EAGER_BYTES_MAX": "1G"}, ": eager: at once in packets"),
+    "packets": ({"TASUKI_EAGER_BYTES_MAX": 0}, ": two-copy: in packets, as the receiver is ready"),
+    # Parts, told of in another way than the provider's first.
+    "parts": (LONG_ONES | {"TASUKI_NET_COPY_BYTES_MAX": "10k", "TASUKI_NET_TELL": "delivery"}, WRITTEN),
+}
+STRESS_PROVIDERS = {
+    "tcp": {},
+    "tcp;ofi_rxm": {},
+    "tcp;ofi_rxm with atomics": {"TASUKI_NET_ATOMICS": 1},
+}
+STRESS_SAMPLE = [("tcp", "write"), ("tcp;ofi_rxm with atomics", "parts"), ("tcp", "eager")]
+
+
+@pytest.mark.parametrize(
+    ("provider", "way"),
+    [
+        pytest.param(provider, way, marks=[] if (provider, way) in STRESS_SAMPLE else only_long)
+        for provider in STRESS_PROVIDERS
+        for way in STRESS_WAYS
+    ],
+)
+def test_random_messages_between_hosts(make_hosts, provider, way):
+    here = OverHosts(make_hosts(2), "node1,node2")
+    settings, told = STRESS_WAYS[way]
+    name = provider.removesuffix(" with atomics")
+    environment = {"TASUKI_NET_PROVIDER": name, "TASUKI_EXPLAIN": "all"}
+    environment |= settings | STRESS_PROVIDERS[provider]
+    seconds = 10 if harness.LONG else 1
+    words = [here.mpiexec, "-n", 2, harness.compile_stress(), 1, 1_000_000, seconds, 1, 1 << 20, 0]
+    done = here.run(words, environment=environment, timeout=3 * seconds + 80)
+    assert done.returncode == 0 and done.stdout.count("right: ") == 1, done.text
+    assert f"provider {name} " in done.stderr.replace("net 1", "tcp 1") and told in done.stderr, done.text
+
+
 @pytest.mark.parametrize("what", QUICK)
 def test_some_programs(over, what):
     over("2x2").pytest(*QUICK[what])
