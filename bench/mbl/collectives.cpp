@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "collectives_overlap.hpp"
+#include "overlap.hpp"
 
 namespace mbl {
 namespace collective {

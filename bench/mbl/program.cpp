@@ -200,9 +200,11 @@ Catalogue whole_catalogue(double init_seconds) {
   Catalogue catalogue;
   add_start_up(catalogue, init_seconds);
   add_point_to_point(catalogue);
+  add_overlapped_messages(catalogue);
   add_collectives(catalogue);
   add_concurrent(catalogue);
   add_rma(catalogue);
+  add_overlapped_accesses(catalogue);
   add_io(catalogue);
   add_limits(catalogue);
   return catalogue;

@@ -92,11 +92,13 @@ struct Benchmark {
 
 using Catalogue = std::vector<Benchmark>;
 
-// One file each.
+// One file each, and one for what overlaps.
 void add_point_to_point(Catalogue& catalogue);
+void add_overlapped_messages(Catalogue& catalogue);
 void add_collectives(Catalogue& catalogue);
 void add_concurrent(Catalogue& catalogue);
 void add_rma(Catalogue& catalogue);
+void add_overlapped_accesses(Catalogue& catalogue);
 void add_io(Catalogue& catalogue);
 void add_limits(Catalogue& catalogue);
 void add_start_up(Catalogue& catalogue, double init_seconds);

@@ -148,11 +148,17 @@ def test_what_cannot_be_is_told_and_the_rest_goes_on(measured):
 
 
 def test_overlap_is_what_its_parts_say(measured):
-    rows = measured(2, [(f"collectives/{name}/form=overlap", 4096) for name in ("bcast", "reduce", "scan")])
-    for row in rows:
+    cases = [f"collectives/{name}/form=overlap" for name in ("bcast", "reduce", "scan")]
+    sides = [("sender", "posted"), ("sender", "late"), ("receiver", "posted"), ("receiver", "late")]
+    for number, (side, receive) in enumerate(sides):
+        tests = ("none", "some")[number % 2]
+        cases.append(f"point_to_point/overlap/form=overlap,side={side},receive={receive},tests={tests}")
+    cases += [f"rma/overlap/form=overlap,operation={operation}" for operation in ("rput", "rget")]
+    for row in measured(2, [(case, 4096) for case in cases]):
         notes = row["notes"]
         assert min(notes[part] for part in ("pure_seconds", "compute_seconds", "total_seconds")) > 0
         hidden = 1 - (notes["total_seconds"] - notes["compute_seconds"]) / notes["pure_seconds"]
+        assert row["checked"] is True
         assert notes["overlap"] == pytest.approx(hidden, rel=1e-3, abs=1e-3)
 
 

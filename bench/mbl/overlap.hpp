@@ -1,5 +1,6 @@
 // How much of a nonblocking operation goes on while the caller computes. Overlap starts the operation,
-// computes for as long as the operation alone takes, looks after it now and then with MPI_Test, and waits.
+// computes for as long as the operation alone takes (or several times that), looks after it now and then with
+// MPI_Test or does not, and waits.
 //
 //   overlap = 1 - (t_total - t_compute) / t_pure
 //
@@ -13,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "suite.hpp"
@@ -21,8 +23,19 @@ namespace mbl {
 
 class Overlap {
  public:
-  /// `start` gives `*request`. Finds out how long to compute.
-  Overlap(MPI_Comm comm, std::function<void()> start, MPI_Request* request);
+  static constexpr int kTestsMax = 10;
+
+  struct Part {
+    bool computes = true;       // else this rank starts and waits alone
+    int tests_max = kTestsMax;  // calls of MPI_Test while it computes
+    int times = 1;              // as long as the operation alone takes
+  };
+
+  /// `start` gives `*request`, or leaves MPI_REQUEST_NULL there where nothing is left to wait for. Finds out
+  /// how long to compute.
+  Overlap(MPI_Comm comm, std::function<void()> start, MPI_Request* request, Part part);
+  Overlap(MPI_Comm comm, std::function<void()> start, MPI_Request* request)
+      : Overlap(comm, std::move(start), request, Part()) {}
 
   void run(int rounds);
   /// After each run(), untimed: the operation alone, and the computing alone.
@@ -43,7 +56,8 @@ class Overlap {
   MPI_Comm comm_;
   std::function<void()> start_;
   MPI_Request* request_;
-  int tests_ = 1;                // parts of the computing, an MPI_Test after each
+  Part part_;
+  int parts_ = 1;                // of the computing, an MPI_Test after each but where there are none
   std::int64_t part_steps_ = 1;  // of computing, in a part
   int rounds_ = 1;               // of the last run()
   double run_seconds_ = 0;       // of one of them

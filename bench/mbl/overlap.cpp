@@ -1,5 +1,5 @@
 // Computing beside a nonblocking operation, and how much that hides.
-#include "collectives_overlap.hpp"
+#include "overlap.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +10,6 @@ namespace {
 constexpr int kBatches = 5;
 constexpr double kBatchSeconds = 500e-6;
 constexpr int kRoundsMax = 4096;
-constexpr int kTestsMax = 10;
 constexpr double kPartSeconds = 1e-6;  // no test more often than this
 
 double median_of(std::vector<double> values) {
@@ -22,13 +21,14 @@ double median_of(std::vector<double> values) {
 
 }  // namespace
 
-Overlap::Overlap(MPI_Comm comm, std::function<void()> start, MPI_Request* request)
-    : comm_(comm), start_(std::move(start)), request_(request) {
+Overlap::Overlap(MPI_Comm comm, std::function<void()> start, MPI_Request* request, Part part)
+    : comm_(comm), start_(std::move(start)), request_(request), part_(part) {
   const double pure_seconds = least_seconds_of([this] { operate_alone(); });
   constexpr std::int64_t kTrialSteps = 1000;
   const double step_seconds = least_seconds_of([this] { compute(kTrialSteps); }) / kTrialSteps;
-  tests_ = std::clamp(static_cast<int>(pure_seconds / kPartSeconds), 1, kTestsMax);
-  part_steps_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(pure_seconds / tests_ / step_seconds));
+  parts_ = std::clamp(static_cast<int>(pure_seconds / kPartSeconds), 1, std::max(1, part_.tests_max));
+  part_steps_ = std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(part_.times * pure_seconds / parts_ / step_seconds));
 }
 
 double Overlap::slowest(double seconds) const {
@@ -62,7 +62,7 @@ void Overlap::operate_alone() {
 }
 
 void Overlap::compute_alone() {
-  for (int i = 0; i < tests_; ++i) compute(part_steps_);
+  for (int i = 0; part_.computes && i < parts_; ++i) compute(part_steps_);
 }
 
 /// Each step waits for the one before.
@@ -76,10 +76,10 @@ void Overlap::run(int rounds) {
   const double begin = MPI_Wtime();
   for (int round = 0; round < rounds; ++round) {
     start_();
-    for (int i = 0; i < tests_; ++i) {
+    for (int i = 0; part_.computes && i < parts_; ++i) {
       compute(part_steps_);
       int done = 0;
-      MPI_Test(request_, &done, MPI_STATUS_IGNORE);
+      if (part_.tests_max > 0) MPI_Test(request_, &done, MPI_STATUS_IGNORE);
     }
     MPI_Wait(request_, MPI_STATUS_IGNORE);
   }
