@@ -1,14 +1,13 @@
 """make test: starts every part of the tests and adds up what they report.
 
-Tests with processes take turns. Those that only compute (COMPUTE) run beside them, at a lower priority and
-as many at a time as leave a processor to the former; not beside tests of what mpiexec makes of ranks that
-stand still (ALONE), which therefore come first. After them come, beside the others too, those that wait
-most of their time for hosts to start or to be missed, and programs of others and in Fortran (BESIDE). What
-the unit tests need is built all the while, at a low priority: the tests with processes wait a good deal,
-and compilers take what they leave. So the unit tests come last. They run under the sanitizers; without any,
-which is the same tests once more (some of them larger: collectives of 64 simulated ranks instead of 9),
-only with --long, but for those of SPAM, which is not built under one. --long also builds everything with
-clang and runs the unit tests of that build.
+Tests with processes wait a good deal, so three lanes of parts run side by side. The first has those that
+only compute (COMPUTE), at a lower priority, and then those that wait most of their time for hosts to start
+or to be missed, and programs of others and in Fortran (BESIDE); the second the rank tests, which are most;
+the third all others. Tests of what mpiexec makes of ranks that stand still (ALONE) come before. What the
+unit tests need is built all the while, at a low priority, so they come last. They run under the sanitizers;
+without any, which is the same tests once more (some of them larger: collectives of 64 simulated ranks
+instead of 9), only with --long, but for those of SPAM, which is not built under one. --long also builds
+everything with clang and runs the unit tests of that build.
 
 Each part leaves a JUnit file under build/test, from which its numbers come.
 A part that ends otherwise than by its own account (a build that fails, a crash, a time-out) counts as one
@@ -40,6 +39,7 @@ console = Console(highlight=False, soft_wrap=True)
 COMPUTE = {"abi", "analysis", "install", "models", "reading", "report", "tidy", "unit"}
 ALONE = {"wrong", "faults"}
 BESIDE = {"fortran", "hosts", "programs"}
+MOST = {"ranks"}
 NICE_BESIDE, NICE_BUILD = 5, 10
 
 # The protocols of tests/stress that mpi4py's point-to-point tests see too, and the nodes its collectives.
@@ -236,32 +236,34 @@ def show(result):
         console.print("\n".join(text.splitlines()[-60:]), markup=False)
 
 
+def lanes_of(chosen):
+    """The parts that come first, alone; and lanes of others, which may run side by side."""
+    names = [COMPUTE, BESIDE, MOST]
+    compute, beside, most = ([part for part in chosen if part.name in group] for group in names)
+    rest = [part for part in chosen if not any(part.name in group for group in (ALONE, *names))]
+    return [part for part in chosen if part.name in ALONE], [compute + beside, most, rest]
+
+
 def run_parts(chosen, jobs, environment):
     """Runs them all, as this file's head says, and shows each result when it is there."""
     results = []
     turn = threading.Lock()
-    alone = [part for part in chosen if part.name in ALONE]
-    beside = [part for part in chosen if part.name in COMPUTE]
-    beside += [part for part in chosen if part.name in BESIDE]
-    in_turn = [part for part in chosen if part not in alone and part not in beside]
+    alone, lanes = lanes_of(chosen)
     builder = concurrent.futures.ThreadPoolExecutor(max_workers=1)
-    others = concurrent.futures.ThreadPoolExecutor(max_workers=max(jobs - 1, 1))
+    others = concurrent.futures.ThreadPoolExecutor(max_workers=len(lanes) if jobs > 1 else 1)
     built = {part.name: builder.submit(build_part, part, environment) for part in chosen}
 
-    def run(part):
-        result = run_part(part, built[part.name], environment)
-        with turn:
-            results.append(result)
-            show(result)
-            sys.stdout.flush()
+    def run(lane):
+        for part in lane:
+            result = run_part(part, built[part.name], environment)
+            with turn:
+                results.append(result)
+                show(result)
+                sys.stdout.flush()
 
     try:
-        for part in alone:
-            run(part)
-        running = [others.submit(run, part) for part in beside] if jobs > 1 else []
-        for part in in_turn if jobs > 1 else [*in_turn, *beside]:
-            run(part)
-        for future in running:
+        run(alone)
+        for future in [others.submit(run, lane) for lane in lanes]:
             future.result()
     finally:
         others.shutdown(cancel_futures=True)

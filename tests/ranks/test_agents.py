@@ -280,7 +280,7 @@ def test_a_signal_ends_all(launcher, number, tmp_path):
         "-c",
         f"echo $$ > {tmp_path}/$TASUKI_RANK; sleep 100",
     )
-    assert wait_for(lambda: len(list(tmp_path.glob("[01]"))) == 2)
+    assert wait_for(lambda: len([file for file in tmp_path.glob("[01]") if file.read_text()]) == 2)
     job.send_signal(number)
     job.communicate(timeout=20)
     assert job.returncode == 128 + number
@@ -299,7 +299,10 @@ def test_usr1_reaches_the_ranks(launcher, tmp_path):
 
 
 def test_what_ranks_leave_behind_is_ended(on_hosts, tmp_path):
-    script = f"setsid sh -c 'echo $$ > {tmp_path}/left.$TASUKI_RANK; sleep 1000' & sleep 0.5"
+    script = (
+        f"setsid sh -c 'echo $$ > {tmp_path}/left.$TASUKI_RANK; sleep 1000' & "
+        f"while ! [ -s {tmp_path}/left.$TASUKI_RANK ]; do sleep 0.02; done"
+    )
     done = on_hosts("a,b", "-n", 2, "sh", "-c", script)
     assert done.returncode == 0, done.text
     for file in tmp_path.glob("left.*"):
