@@ -1,12 +1,20 @@
-! Procedures of the program that MPI calls, and attributes: in each interface.
+! Procedures of the program that MPI calls, and attributes: in each interface. Those of mpif.h have no module; what the
+! program's own makes known is its own alone.
 #include "interface.inc"
 module procedures
 #if defined USE_F08
   use mpi_f08
-#else
-  use mpi
-#endif
   implicit none
+#elif defined USE_MPI
+  use mpi
+  implicit none
+#else
+  implicit none
+  include 'mpif.h'
+  private
+  public :: add_or_more, copy_attribute, delete_attribute, copy_of_type, delete_of_type, copy_of_win, delete_of_win
+  public :: handle_error, query, free_it, cancel_it, copies, deletions, errors_handled, queries, frees
+#endif
   integer :: copies = 0, deletions = 0, errors_handled = 0, queries = 0, frees = 0
 contains
   subroutine add_or_more(in, inout, length, datatype)
@@ -49,6 +57,47 @@ contains
     code = MPI_SUCCESS
   end subroutine
 
+  ! Of a datatype: copied with twice the state besides, refused where it is 99.
+  subroutine copy_of_type(datatype, keyval, extra_state, from, to, flag, code)
+    HANDLE(MPI_Datatype) :: datatype
+    integer :: keyval, code, bytes
+    integer(MPI_ADDRESS_KIND) :: extra_state, from, to
+    logical :: flag
+    call MPI_Type_size(datatype, bytes, code)
+    copies = copies + bytes
+    flag = from > 0
+    to = from + 2*extra_state
+    if (from == 99) code = MPI_ERR_NO_SPACE
+  end subroutine
+
+  subroutine delete_of_type(datatype, keyval, value, extra_state, code)
+    HANDLE(MPI_Datatype) :: datatype
+    integer :: keyval, code, bytes
+    integer(MPI_ADDRESS_KIND) :: value, extra_state
+    call MPI_Type_size(datatype, bytes, code)
+    deletions = deletions + int(value - extra_state) + bytes
+  end subroutine
+
+  ! No call copies a window.
+  subroutine copy_of_win(win, keyval, extra_state, from, to, flag, code)
+    HANDLE(MPI_Win) :: win
+    integer :: keyval, code
+    integer(MPI_ADDRESS_KIND) :: extra_state, from, to
+    logical :: flag
+    copies = copies + 10**6
+    flag = .false.
+    code = MPI_SUCCESS
+  end subroutine
+
+  subroutine delete_of_win(win, keyval, value, extra_state, code)
+    HANDLE(MPI_Win) :: win
+    integer :: keyval, code
+    integer(MPI_ADDRESS_KIND) :: value, extra_state, bytes
+    logical :: flag
+    call MPI_Win_get_attr(win, MPI_WIN_SIZE, bytes, flag, code)
+    deletions = deletions + int(value - extra_state) + int(bytes)
+  end subroutine
+
   subroutine handle_error(comm, code)
     HANDLE(MPI_Comm) :: comm
     integer :: code, error_class, other
@@ -82,7 +131,7 @@ end module
 
 program callbacks
   use procedures
-  implicit none
+#include "begin.inc"
   integer :: rank, size, code, errors, sums(3), i, keyval, count, old
   integer(MPI_ADDRESS_KIND) :: value, state
   logical :: flag
@@ -166,12 +215,99 @@ program callbacks
   call MPI_Get_count(status, MPI_INTEGER, count, code)
   call check('a generalised request', queries == 5 .and. frees == 5 .and. count == 7)
   call MPI_Comm_free(comm, code)
+  call of_types
+  call of_windows
 
   call MPI_Allreduce(MPI_IN_PLACE, errors, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, code)
   if (rank == 0 .and. errors == 0) print '(a)', 'all is well'
   call MPI_Finalize(code)
   if (errors /= 0) stop 1
 contains
+  subroutine of_types
+    HANDLE(MPI_Datatype) :: three, copy
+    call MPI_Type_contiguous(3, MPI_INTEGER, three, code)
+    state = 10**8 + 5
+    call MPI_Type_create_keyval(copy_of_type, delete_of_type, keyval, state, code)
+    copies = 0
+    deletions = 0
+    value = 2*state
+    call MPI_Type_set_attr(three, keyval, value, code)
+    call MPI_Type_dup(three, copy, code)
+    call MPI_Type_get_attr(copy, keyval, value, flag, code)
+    call check('a datatype''s attribute is copied', flag .and. value == 4*state .and. copies == 12)
+    call MPI_Type_free(copy, code)
+    call check('and deleted with it', deletions == 3*state + 12)
+    deletions = 0
+    value = state
+    call MPI_Type_set_attr(three, keyval, value, code)
+    call check('the one before is deleted', deletions == state + 12)
+    value = -1
+    call MPI_Type_set_attr(three, keyval, value, code)
+    call MPI_Type_dup(three, copy, code)
+    call MPI_Type_get_attr(copy, keyval, value, flag, code)
+    call check('a datatype''s attribute that is not copied', .not. flag .and. copies == 24)
+    call MPI_Type_free(copy, code)
+    value = 99
+    call MPI_Type_set_attr(three, keyval, value, code)
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN, code)
+    call MPI_Type_dup(three, copy, code)
+    call check('a copy that is refused', code == MPI_ERR_NO_SPACE, .true.)
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL, code)
+    deletions = 0
+    call MPI_Type_delete_attr(three, keyval, code)
+    call check('a datatype''s attribute that is deleted', deletions == 99 - state + 12)
+    call MPI_Type_free_keyval(keyval, code)
+    call MPI_Type_create_keyval(MPI_TYPE_DUP_FN, MPI_TYPE_NULL_DELETE_FN, keyval, state, code)
+    value = 42
+    call MPI_Type_set_attr(three, keyval, value, code)
+    call MPI_Type_dup(three, copy, code)
+    value = 0
+    call MPI_Type_get_attr(copy, keyval, value, flag, code)
+    call check('MPI_TYPE_DUP_FN', flag .and. value == 42)
+    call MPI_Type_free(copy, code)
+    call MPI_Type_free_keyval(keyval, code)
+    call MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, keyval, state, code)
+    call MPI_Type_set_attr(three, keyval, value, code)
+    call MPI_Type_dup(three, copy, code)
+    call MPI_Type_get_attr(copy, keyval, value, flag, code)
+    call check('MPI_TYPE_NULL_COPY_FN', .not. flag)
+    call MPI_Type_free(copy, code)
+    call MPI_Type_free_keyval(keyval, code)
+    call MPI_Type_free(three, code)
+  end subroutine
+
+  subroutine of_windows
+    HANDLE(MPI_Win) :: win
+    integer :: memory(4), second
+    integer(MPI_ADDRESS_KIND) :: bytes
+    bytes = 16
+    call MPI_Win_create(memory, bytes, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win, code)
+    state = 10**9 + 7
+    call MPI_Win_create_keyval(copy_of_win, delete_of_win, keyval, state, code)
+    call MPI_Win_create_keyval(MPI_WIN_DUP_FN, MPI_WIN_NULL_DELETE_FN, second, state, code)
+    copies = 0
+    deletions = 0
+    value = state + 3
+    call MPI_Win_set_attr(win, keyval, value, code)
+    value = 10_8**12
+    call MPI_Win_set_attr(win, second, value, code)
+    call MPI_Win_get_attr(win, keyval, value, flag, code)
+    call check('a window''s attribute', flag .and. value == state + 3)
+    call MPI_Win_get_attr(win, second, value, flag, code)
+    call check('a window''s second attribute', flag .and. value == 10_8**12)
+    value = state + 20
+    call MPI_Win_set_attr(win, keyval, value, code)
+    call check('a window''s attribute that is deleted', deletions == 3 + 16)
+    call MPI_Win_delete_attr(win, keyval, code)
+    call check('and that is deleted by a call', deletions == 3 + 20 + 2*16)
+    value = state + 100
+    call MPI_Win_set_attr(win, keyval, value, code)
+    call MPI_Win_free_keyval(keyval, code)
+    call MPI_Win_free_keyval(second, code)
+    call MPI_Win_free(win, code)
+    call check('and that goes with its window', deletions == 3 + 20 + 100 + 3*16 .and. copies == 0)
+  end subroutine
+
   subroutine check(what, good, fails)
     character(*), intent(in) :: what
     logical, intent(in) :: good
