@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "fortran/kept_types.hpp"
+
 extern "C" int tasuki_fortran_refuse(const char* name, MPI_Comm comm, MPI_Win win, MPI_File file,
                                      int error_class,
                                      const char* text);  // of the C library
@@ -31,6 +33,17 @@ struct NativeDescriptor {
 /// In gfortran's own, the bytes of version, rank, type are the element's size, which is no petabyte.
 bool is_native(const Descriptor& descriptor) {
   return descriptor.rest[0] == 0 && descriptor.rest[1] == 0 && descriptor.rest[2] == 0;
+}
+
+/// Of MPI's own datatypes, whose handles mean the same as long as the program runs.
+bool is_predefined(MPI_Datatype type) {
+#ifdef TASUKI_ABI_MPICH
+  constexpr std::uint32_t kBuiltIn = 1;  // the kind of a handle is in its upper two bits
+  return static_cast<std::uint32_t>(type) >> 30 == kBuiltIn;
+#else
+  constexpr Fint kPredefinedMax = 4095;
+  return number(type) <= kPredefinedMax && number(type) > 0;
+#endif
 }
 
 }  // namespace
@@ -123,6 +136,17 @@ int Section::make_type(std::int64_t count, MPI_Datatype element, MPI_Datatype* m
   return code == MPI_SUCCESS ? PMPI_Type_commit(made) : code;
 }
 
+bool Section::describe(std::int64_t count, MPI_Datatype type, Shape* shape) const {
+  if (rank_ > kKeptRankMax || !is_predefined(type)) return false;
+  shape->count = count;
+  shape->element_bytes = static_cast<std::int64_t>(element_bytes_);
+  shape->type = number(type);
+  shape->rank = rank_;
+  std::copy_n(extents_, rank_, shape->extents);
+  std::copy_n(strides_bytes_, rank_, shape->strides_bytes);
+  return true;
+}
+
 void* find_base(const Descriptor* descriptor, bool* is_section) {
   const Section section(descriptor);
   if (!section.is_one_piece()) *is_section = true;
@@ -134,36 +158,52 @@ Layout::Layout(const Descriptor* descriptor, std::int64_t count, MPI_Datatype ty
   const Section section(descriptor);
   base_ = c_buffer(section.base());
   if (section.is_one_piece() || count <= 0 || number(type) == number(MPI_DATATYPE_NULL)) return;
+  Shape shape;
+  const bool is_kept_kind = section.describe(count, type, &shape);
+  if (is_kept_kind) kept_ = find_kept(shape);
+  if (kept_ == nullptr) {
+    make(section);
+    if (code_ != MPI_SUCCESS) return;
+    if (is_kept_kind) kept_ = keep_type(shape, type_);
+    is_own_ = kept_ == nullptr;
+  }
+  if (kept_ != nullptr) type_ = kept_->type;
+  count_ = 1;
+}
+
+/// Makes a datatype of `count_` elements of `type_`, and puts it there.
+void Layout::make(const Section& section) {
   MPI_Count lower = 0;
   MPI_Count extent = 0;
   MPI_Count bytes = 0;
   MPI_Count first = 0;
   MPI_Count step = 0;
-  code_ = PMPI_Type_get_true_extent_c(type, &lower, &extent);
-  if (code_ == MPI_SUCCESS) code_ = PMPI_Type_get_extent_c(type, &first, &step);
-  if (code_ == MPI_SUCCESS) code_ = PMPI_Type_size_c(type, &bytes);
+  code_ = PMPI_Type_get_true_extent_c(type_, &lower, &extent);
+  if (code_ == MPI_SUCCESS) code_ = PMPI_Type_get_extent_c(type_, &first, &step);
+  if (code_ == MPI_SUCCESS) code_ = PMPI_Type_size_c(type_, &bytes);
   if (code_ != MPI_SUCCESS) return;
   const auto element_bytes = static_cast<MPI_Count>(section.element_bytes());
-  const bool is_solid = lower == 0 && extent == bytes && (step == bytes || count == 1);
-  MPI_Datatype element = type;
-  MPI_Count elements = count;
-  if (bytes != element_bytes && is_solid && count * bytes % element_bytes == 0) {
+  const bool is_solid = lower == 0 && extent == bytes && (step == bytes || count_ == 1);
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  MPI_Datatype element = type_;
+  MPI_Count elements = count_;
+  if (bytes != element_bytes && is_solid && count_ * bytes % element_bytes == 0) {
     // Several elements of the array make one of the datatype, or the other way round.
-    elements = count * bytes / element_bytes;
+    elements = count_ * bytes / element_bytes;
     code_ = PMPI_Type_contiguous_c(element_bytes, MPI_BYTE, &element);
   } else if (bytes != element_bytes || !is_solid) {
     code_ = MPI_ERR_TYPE;
     return;
   }
-  bytes_ = count * bytes;
+  bytes_ = count_ * bytes;
   if (code_ == MPI_SUCCESS && elements > section.elements()) code_ = MPI_ERR_COUNT;
-  if (code_ == MPI_SUCCESS) code_ = section.make_type(elements, element, &type_);
-  if (number(element) != number(type)) PMPI_Type_free(&element);
-  is_own_ = code_ == MPI_SUCCESS;
-  if (is_own_) count_ = 1;
+  if (code_ == MPI_SUCCESS) code_ = section.make_type(elements, element, &made);
+  if (number(element) != number(type_)) PMPI_Type_free(&element);
+  if (code_ == MPI_SUCCESS) type_ = made;
 }
 
 Layout::~Layout() {
+  if (kept_ != nullptr) give_back(kept_);
   if (is_own_) PMPI_Type_free(&type_);
 }
 

@@ -34,9 +34,15 @@ struct Descriptor {
   Dimension dimensions[15];
 };
 
+struct Shape;     // fortran/kept_types.hpp
+struct KeptType;  // likewise
+
 /// An array section: where its elements lie.
 class Section {
  public:
+  /// Of sections with up to so many dimensions the datatypes are kept.
+  static constexpr int kKeptRankMax = 5;
+
   explicit Section(const Descriptor* descriptor);
 
   void* base() const { return base_; }
@@ -50,6 +56,8 @@ class Section {
   void copy_from(const std::byte* piece) const { copy<false>(const_cast<std::byte*>(piece)); }
   /// The datatype of the first `count` elements, each of the type `element`. Returns MPI's code.
   int make_type(std::int64_t count, MPI_Datatype element, MPI_Datatype* made) const;
+  /// What a datatype for `count` elements of `type` depends on. False: such datatypes are not kept.
+  bool describe(std::int64_t count, MPI_Datatype type, Shape* shape) const;
 
  private:
   template <bool kToPiece>
@@ -114,12 +122,15 @@ class Layout {
   MPI_Datatype type() const { return type_; }
 
  private:
+  void make(const Section& section);
+
   const Descriptor* descriptor_;
   void* base_;
   std::int64_t count_;
   MPI_Datatype type_;
   std::int64_t bytes_ = 0;
   bool is_own_ = false;
+  KeptType* kept_ = nullptr;
   int code_ = MPI_SUCCESS;
 };
 

@@ -29,8 +29,47 @@ def test_sections_of_arrays(build, mpiexec, compiler, ranks, tmp_path):
     assert good(done), done.text
 
 
+@pytest.mark.parametrize("threads", [1, 4])
+def test_sections_of_many_shapes(build, mpiexec, threads):
+    """More of them than the library keeps, and what it keeps is no leak of the program's."""
+    program = build("gfortran", "kept_sections.F90", "-fopenmp")
+    environment = {"OMP_NUM_THREADS": threads, "TASUKI_CHECK": 3}
+    done = mpiexec("-n", 1, program, "many", environment=environment)
+    assert good(done), done.text
+
+
+def test_sections_with_datatypes_of_the_program(build, compiler):
+    done = harness.run_command(build(compiler, "kept_sections.F90"), "types")
+    assert good(done), done.text
+
+
+COUNT_TYPES = """\
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+static int made;
+int PMPI_Type_commit(void **type) {
+  ++made;
+  return ((int (*)(void **))dlsym(RTLD_NEXT, "PMPI_Type_commit"))(type);
+}
+__attribute__((destructor)) static void tell(void) { fprintf(stderr, "%d datatypes\\n", made); }
+"""
+
+
+def test_the_datatype_of_a_section_is_made_once(build, compiler, tmp_path):
+    source = tmp_path / "count_types.c"
+    source.write_text(COUNT_TYPES)
+    done = harness.run_command("cc", "-shared", "-fPIC", source, "-o", tmp_path / "count_types.so", "-ldl")
+    assert done.returncode == 0, done.text
+    program = build(compiler, "kept_sections.F90")
+    done = harness.run_command(program, "same", environment={"LD_PRELOAD": tmp_path / "count_types.so"})
+    # Of 200 times two sections, and of one in each of two callbacks of MPI_Finalize, the last after the kept
+    # ones were freed.
+    assert done.returncode == 0 and done.stdout.strip() == GOOD and done.stderr == "4 datatypes\n", done.text
+
+
 @pytest.mark.parametrize("ranks", [1, 3])
-@pytest.mark.parametrize("interface", ["f08", "mpi"])
+@pytest.mark.parametrize("interface", INTERFACES)
 def test_procedures_that_mpi_calls(build, mpiexec, compiler, interface, ranks):
     done = mpiexec("-n", ranks, build(compiler, "callbacks.F90", *flags_of(compiler, interface)))
     assert good(done), done.text
