@@ -38,11 +38,14 @@ def flags(compiler, form):
     return [*(flags_of(compiler, form) if form in INTERFACES else FORMS[form]), *long_lines, "-w"]
 
 
-# flang takes 8 s of a processor for one of the forms.
+# flang takes 3 s of a processor for one of the forms.
+QUICK_ONES = [*(("gfortran", form) for form in QUICK), ("flang", "large sections")]
+
+
 @pytest.fixture(params=[(compiler, form) for compiler in COMPILERS for form in FORMS], ids=" ".join)
 def program(request, build):
     compiler, form = request.param
-    if (compiler != "gfortran" or form not in QUICK) and not harness.LONG:
+    if request.param not in QUICK_ONES and not harness.LONG:
         pytest.skip("make test-long runs it")
     return form, build(compiler, "every.F90", *flags(compiler, form))
 
