@@ -98,8 +98,9 @@ NetworkOffers look_for_networks(const Config& config) {
 #else
 
 NetworkOffers look_for_networks(const Config&) {
-  return {.choice =
-              "Jobs are of one host: this Tasuki was built without libfabric's headers (libfabric-dev)."};
+  NetworkOffers none;
+  none.choice = "Jobs are of one host: this Tasuki was built without libfabric's headers (libfabric-dev).";
+  return none;
 }
 
 #endif
