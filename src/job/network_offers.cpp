@@ -39,7 +39,8 @@ int first_of(const Found& found, const std::string& provider) {
 /// `with_atomics`: what is found where they are asked for.
 NetworkOffer describe(const Found& found, const Found& with_atomics, const std::string& provider,
                       const ofi::CopyWish& wish) {
-  NetworkOffer offer{.provider = provider};
+  NetworkOffer offer;
+  offer.provider = provider;
   for (const ofi::Offer& one : found.offers()) {
     const bool is_new =
         std::find(offer.interfaces.begin(), offer.interfaces.end(), one.interface) == offer.interfaces.end();

@@ -161,8 +161,9 @@ void LargeMessages::publish_open(Peer& from) {
 void LargeMessages::publish_waiting(bool waits) {
   if (waits && (advertising_.size() > kWaitedForMax || !p2p_.process.progress->may_spin())) return;
   for (const int endpoint : advertising_) {
+    if (is_far(endpoint)) continue;
     Peer& from = peer(endpoint);
-    if (is_far(endpoint) || from.is_shown_waiting == waits) continue;
+    if (from.is_shown_waiting == waits) continue;
     from.is_shown_waiting = waits;
     publish_open(from);
   }
@@ -171,10 +172,10 @@ void LargeMessages::publish_waiting(bool waits) {
 /// Takes a free line, if there is one and the order allows.
 bool LargeMessages::advertise(ReceiveRequest& receive) {
   LargeEnd& end = *receive.large;
+  if (is_far(end.endpoint)) return may_advertise(receive) && advertise_far(end);
   Peer& from = peer(end.endpoint);
   if (from.open_lines == kAllLines || !may_advertise(receive)) return false;
   end.line = __builtin_ctz(~from.open_lines);
-  if (is_far(end.endpoint)) return advertise_far(end);
   Line& line = from.in->receives[end.line];
   end.line_generation = generation_of(line.state.load(std::memory_order_relaxed)) + 1;
   end.copy = &line.copy;
@@ -221,14 +222,12 @@ void LargeMessages::release_line(int endpoint, int line) {
   Line& freed = from.in->receives[line];
   freed.state.store(state_word(generation_of(freed.state.load(std::memory_order_relaxed)), Line::kFree),
                     std::memory_order_relaxed);
-  close_line(endpoint, line);
+  from.open_lines &= ~(1u << line);
   publish_open(from);
+  if (from.open_lines == 0) end_advertising(endpoint);
 }
 
-void LargeMessages::close_line(int endpoint, int line) {
-  Peer& from = peer(endpoint);
-  from.open_lines &= ~(1u << line);
-  if (from.open_lines != 0) return;
+void LargeMessages::end_advertising(int endpoint) {
   advertising_.erase(std::find(advertising_.begin(), advertising_.end(), endpoint));
 }
 

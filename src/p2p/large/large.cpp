@@ -24,7 +24,8 @@ LargeMessages::LargeMessages(PointToPoint& p2p)
     : p2p_(p2p),
       memory_(*p2p.process.symmetric_heap),
       far_(static_cast<std::size_t>(p2p.link->endpoints())),
-      peers_(far_.size()) {
+      peers_(far_.size()),
+      far_peers_(far_.size()) {
   const Node& node = p2p.process.node;
   for (std::size_t rank = 0; rank < far_.size(); ++rank)
     far_[rank] = node.has(static_cast<int>(rank)) ? 0 : 1;

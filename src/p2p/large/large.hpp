@@ -204,9 +204,13 @@ class LargeMessages {
     std::array<std::uint16_t, kAdvertisedReceives> peer_claims{};
     std::uint32_t open_lines = 0;  // bit: in->receives that are not free
     std::uint32_t serial_next = 0;
-    std::uint64_t published = 0;       // what in->processed says
-    bool is_shown_waiting = false;     // in->open says that this rank waits
-    std::unique_ptr<FarReceives> far;  // that it has advertised; null: none ever
+    std::uint64_t published = 0;    // what in->processed says
+    bool is_shown_waiting = false;  // in->open says that this rank waits
+  };
+  /// The same for one on another node.
+  struct FarPeer {
+    std::uint32_t open_lines = 0;         // bit: this rank's receives that are advertised to it
+    std::unique_ptr<FarReceives> theirs;  // that it has advertised; null: none ever
   };
   /// Of a receive that this rank has advertised to another node: its end; and its name's generation.
   struct Name {
@@ -248,7 +252,6 @@ class LargeMessages {
   void write_far(LargeEnd& end);
 
   // advertised_receives.cpp
-  void close_line(int endpoint, int line);
   PairPage* page(PairPage*& known, int from, int to);
   /// The table for messages to and from a rank of this job.
   const DistanceTable& table_for(int endpoint);
@@ -265,14 +268,18 @@ class LargeMessages {
   /// What that rank of another node has advertised; null: nothing ever.
   FarReceives* far_receives(int endpoint) const {
     if (!is_far(endpoint)) return nullptr;
-    const Peer* const from = peers_.find(static_cast<std::size_t>(endpoint));
-    return from != nullptr ? from->far.get() : nullptr;
+    const FarPeer* const from = far_peers_.find(static_cast<std::size_t>(endpoint));
+    return from != nullptr ? from->theirs.get() : nullptr;
   }
+  /// REQUIRES: is_local(endpoint).
   Peer& peer(int endpoint) { return peers_[static_cast<std::size_t>(endpoint)]; }
+  /// REQUIRES: is_far(endpoint).
+  FarPeer& far_peer(int endpoint) { return far_peers_[static_cast<std::size_t>(endpoint)]; }
   bool may_advertise(const ReceiveRequest& receive) const;
   bool advertise(ReceiveRequest& receive);
   void release_line(int endpoint, int line);
   void publish(int endpoint);
+  void end_advertising(int endpoint);
   static void publish_open(Peer& from);
   void publish_waiting(bool waits);
   void retry_held_back();
@@ -280,7 +287,8 @@ class LargeMessages {
   PointToPoint& p2p_;
   SymmetricHeap& memory_;
   std::vector<std::uint8_t> far_;  // by endpoint; the ranks of this job: 1: on another node
-  LazyTable<Peer> peers_;          // by endpoint; the same
+  LazyPages<Peer> peers_;          // by endpoint; those of this node
+  LazyTable<FarPeer> far_peers_;   // by endpoint; those of other nodes
   SlotPool<LargeEnd> ends_;
   std::vector<LargeEnd*> active_;
   bool exchanging_ = false;           // see Exchange

@@ -30,6 +30,7 @@ namespace {
 
 constexpr std::size_t kNamesMax = 1 << 16;
 constexpr int kLineBits = 4;
+constexpr std::uint32_t kAllLines = (1u << kAdvertisedReceives) - 1;
 static_assert(kAdvertisedReceives == 1 << kLineBits);
 
 constexpr std::uint32_t name_of(std::size_t index, std::uint16_t generation) {
@@ -47,7 +48,7 @@ bool LargeMessages::may_claim_far(int endpoint, Count bytes) {
 
 /// Whether none of the messages that the receiver may not have processed takes that receive.
 bool LargeMessages::is_untouched(int endpoint, const FarReceive& receive) {
-  const FarReceives& far = *peer(endpoint).far;
+  const FarReceives& far = *far_receives(endpoint);
   const auto sent = static_cast<std::uint32_t>(p2p_.peer(endpoint).sent);
   const std::uint32_t pending = sent - far.processed;
   if (pending > kNotedMax || pending > sent - far.noted_from) return false;
@@ -61,13 +62,13 @@ bool LargeMessages::is_untouched(int endpoint, const FarReceive& receive) {
 
 void LargeMessages::note_sent(int endpoint, const Envelope& envelope) {
   const auto number = static_cast<std::uint32_t>(p2p_.peer(endpoint).sent) - 1;
-  peer(endpoint).far->noted[number % kNotedMax] = envelope;
+  far_receives(endpoint)->noted[number % kNotedMax] = envelope;
 }
 
 LargeMessages::Advertised LargeMessages::claim_far(SendRequest& send) {
   const Count total = send.cursor.total_bytes();
   if (!may_claim_far(send.endpoint, total)) return Advertised::kNone;
-  std::vector<FarReceive>& open = peer(send.endpoint).far->open;
+  std::vector<FarReceive>& open = far_receives(send.endpoint)->open;
   const auto best = std::find_if(open.begin(), open.end(), [&](const FarReceive& one) {
     return (one.tag == send.envelope.tag || one.tag == kAnyTag) && one.context == send.envelope.context;
   });
@@ -99,19 +100,19 @@ void LargeMessages::advertised(const Packet& packet) {
   const std::uint32_t taken = lines >> kLineBits;
   if (!is_far(packet.source) || header.capacity == 0 || (taken & 1u << line) == 0)
     p2p_.damaged(packet, "an advertisement of no receive");
-  Peer& from = peer(packet.source);
-  if (from.far == nullptr) {
-    from.far = std::make_unique<FarReceives>(p2p_.peer(packet.source).sent);
+  FarPeer& from = far_peer(packet.source);
+  if (from.theirs == nullptr) {
+    from.theirs = std::make_unique<FarReceives>(p2p_.peer(packet.source).sent);
     p2p_.peer(packet.source).is_noted = true;
   }
-  std::erase_if(from.far->open,
+  std::erase_if(from.theirs->open,
                 [&](const FarReceive& one) { return one.line == line || (taken & 1u << one.line) == 0; });
-  from.far->open.push_back({.line = line,
-                            .tag = header.tag,
-                            .context = header.context,
-                            .name = header.name,
-                            .buffer = {header.address, header.capacity, header.access}});
-  from.far->processed = header.processed;
+  from.theirs->open.push_back({.line = line,
+                               .tag = header.tag,
+                               .context = header.context,
+                               .name = header.name,
+                               .buffer = {header.address, header.capacity, header.access}});
+  from.theirs->processed = header.processed;
 }
 
 void LargeMessages::asked_back(const Packet& packet) {
@@ -136,13 +137,12 @@ void LargeMessages::posted_far(ReceiveRequest& receive, int endpoint) {
   if (!advertise(receive)) held_back_.push_back(p2p_.receives.id(&receive));
 }
 
-/// `end.line` is free, and the order allows it.
+/// Takes a free line and a name, if there are any.
 bool LargeMessages::advertise_far(LargeEnd& end) {
+  FarPeer& from = far_peer(end.endpoint);
+  if (from.open_lines == kAllLines) return false;
   if (free_names_.empty()) {
-    if (names_.size() == kNamesMax) {
-      end.line = -1;
-      return false;
-    }
+    if (names_.size() == kNamesMax) return false;
     free_names_.push_back(static_cast<std::uint16_t>(names_.size()));
     names_.emplace_back();
   }
@@ -151,8 +151,8 @@ bool LargeMessages::advertise_far(LargeEnd& end) {
   Name& name = names_[index];
   name.end = &end;
   end.name = name_of(index, ++name.generation);
-  Peer& from = peer(end.endpoint);
   if (from.open_lines == 0) advertising_.push_back(end.endpoint);
+  end.line = __builtin_ctz(~from.open_lines);
   from.open_lines |= 1u << end.line;
   const ReceiveRequest& receive = *end.receive;
   const AdvertiseHeader header{
@@ -173,7 +173,9 @@ void LargeMessages::release_far(LargeEnd& end) {
   const std::uint32_t index = end.name & (kNamesMax - 1);
   names_[index].end = nullptr;
   free_names_.push_back(static_cast<std::uint16_t>(index));
-  close_line(end.endpoint, end.line);
+  FarPeer& from = far_peer(end.endpoint);
+  from.open_lines &= ~(1u << end.line);
+  if (from.open_lines == 0) end_advertising(end.endpoint);
   end.line = -1;
 }
 

@@ -54,5 +54,18 @@ TEST(LazyTable, GrowsAndMovesNothing) {
   EXPECT_EQ(*table.find(9'999), 5);
 }
 
+TEST(LazyPages, MakesNeighboursTogether) {
+  Counted::made = 0;
+  LazyPages<Counted> pages(1'000'001);
+  EXPECT_EQ(Counted::made, 0);
+  Counted* const first = &pages[1'000'000];
+  first->value = 3;
+  EXPECT_EQ(pages[1'000'000].value, 3);
+  EXPECT_EQ(&pages[33], &pages[32] + 1);
+  EXPECT_EQ(pages[33].value, 7);
+  EXPECT_EQ(Counted::made, 32);
+  EXPECT_EQ(&pages[1'000'000], first);
+}
+
 }  // namespace
 }  // namespace tasuki
