@@ -1,13 +1,13 @@
 """make test: starts every part of the tests and adds up what they report.
 
-Tests with processes wait a good deal, so three lanes of parts run side by side. The first has those that
-only compute (COMPUTE), at a lower priority, and then those that wait most of their time for hosts to start
-or to be missed, and programs of others and in Fortran (BESIDE); the second the rank tests, which are most;
-the third all others. Tests of what mpiexec makes of ranks that stand still (ALONE) come before. What the
-unit tests need is built all the while, at a low priority, so they come last. They run under the sanitizers;
-without any, which is the same tests once more (some of them larger: collectives of 64 simulated ranks
-instead of 9), only with --long, but for those of SPAM, which is not built under one. --long also builds
-everything with clang and runs the unit tests of that build.
+Tests with processes wait a good deal, so four lanes of parts run side by side. The first has those that
+only compute (COMPUTE), at a lower priority, and then programs of others and in Fortran (BESIDE); the second
+the tests over hosts, the third the rank tests, which are most (LONG_ONES); the fourth all others. Tests of
+what mpiexec makes of ranks that stand still (ALONE) come before. What the unit tests need is built all the
+while, at a low priority, so they come last. They run under the sanitizers; without any, which is the same
+tests once more (some of them larger: collectives of 64 simulated ranks instead of 9), only with --long, but
+for those of SPAM, which is not built under one. --long also builds everything with clang and runs the unit
+tests of that build.
 
 Each part leaves a JUnit file under build/test, from which its numbers come.
 A part that ends otherwise than by its own account (a build that fails, a crash, a time-out) counts as one
@@ -38,8 +38,8 @@ console = Console(highlight=False, soft_wrap=True)
 
 COMPUTE = {"abi", "analysis", "install", "models", "reading", "report", "tidy", "unit"}
 ALONE = {"wrong", "faults"}
-BESIDE = {"fortran", "hosts", "programs"}
-MOST = {"ranks"}
+BESIDE = {"fortran", "programs"}
+LONG_ONES = ("hosts", "ranks")
 NICE_BESIDE, NICE_BUILD = 5, 10
 
 # The protocols of tests/stress that mpi4py's point-to-point tests see too, and the nodes its collectives.
@@ -238,10 +238,10 @@ def show(result):
 
 def lanes_of(chosen):
     """The parts that come first, alone; and lanes of others, which may run side by side."""
-    names = [COMPUTE, BESIDE, MOST]
-    compute, beside, most = ([part for part in chosen if part.name in group] for group in names)
-    rest = [part for part in chosen if not any(part.name in group for group in (ALONE, *names))]
-    return [part for part in chosen if part.name in ALONE], [compute + beside, most, rest]
+    groups = [COMPUTE, BESIDE, *({name} for name in LONG_ONES)]
+    compute, beside, *long_ones = ([part for part in chosen if part.name in group] for group in groups)
+    rest = [part for part in chosen if not any(part.name in group for group in (ALONE, *groups))]
+    return [part for part in chosen if part.name in ALONE], [compute + beside, *long_ones, rest]
 
 
 def run_parts(chosen, jobs, environment):
