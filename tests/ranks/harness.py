@@ -121,8 +121,10 @@ def compile_plain(source, name, *flags):
     """A helper in C that is no MPI program: a program, or by its flags a library to preload."""
     program = PROGRAMS / name
     PROGRAMS.mkdir(parents=True, exist_ok=True)
-    done = run_command("cc", "-O1", "-Wall", "-Wextra", source, "-o", program, *flags, timeout=120)
+    partial = program.with_suffix(f".{os.getpid()}")  # other tests may be running the program
+    done = run_command("cc", "-O1", "-Wall", "-Wextra", source, "-o", partial, *flags, timeout=120)
     assert done.returncode == 0, done.text
+    partial.replace(program)
     return program
 
 
