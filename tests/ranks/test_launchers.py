@@ -45,7 +45,7 @@ def launch():
 
 @pytest.fixture(autouse=True)
 def nothing_is_left():
-    """Other tests may run meanwhile: what they name goes soon; and a user's folder of published names stays."""
+    """Other tests may run meanwhile: what they name goes soon, but for users' folders of published names."""
 
     def named():
         paths = (path for folder in ("/tmp", "/dev/shm") for path in pathlib.Path(folder).glob("*tasuki*"))
