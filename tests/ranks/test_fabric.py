@@ -90,10 +90,12 @@ COPYING = [(provider, {}) for provider in (*PROVIDERS, "shm")]
 COPYING += [("tcp;ofi_rxm", {"TASUKI_NET_ATOMICS": 1})]
 TELLING = [
     ("tcp", {"TASUKI_NET_TELL": "order"}),
+    ("shm", {"TASUKI_NET_TELL": "delivery"}),
+]
+TELLING_LONG = [  # the rest of what tests/unit/link/ofi_copies_test.cpp has
     ("tcp", {"TASUKI_NET_TELL": "delivery"}),
     ("tcp;ofi_rxm", {"TASUKI_NET_TELL": "order"}),
     ("tcp;ofi_rxm", {"TASUKI_NET_TELL": "delivery", "TASUKI_NET_ATOMICS": 1}),
-    ("shm", {"TASUKI_NET_TELL": "delivery"}),
 ]
 
 
@@ -122,7 +124,11 @@ def test_messages_go_straight_from_buffer_to_buffer(over_fabric, build, ranks, p
     assert told in done.stderr, done.text
 
 
-@pytest.mark.parametrize("provider", COPYING + TELLING, ids=named)
+@pytest.mark.parametrize(
+    "provider",
+    [*COPYING, *TELLING, *(pytest.param(one, id=named(one), marks=only_long) for one in TELLING_LONG)],
+    ids=named,
+)
 def test_messages_are_written_to_receives_that_wait(over_fabric, build, provider):
     """Told in each way that the provider promises; statistics.c posts its receives first."""
     environment = {
@@ -143,6 +149,12 @@ def test_receives_of_other_nodes_are_cancelled(over_fabric, build, provider):
     environment = {"TASUKI_NET_PROVIDER": provider[0], "TASUKI_NET_COPY_BYTES_MIN": 1, **provider[1]}
     done = over_fabric(3, 3, build("written.c"), **environment)
     assert done.returncode == 0 and "written: right" in done.stdout, done.text
+
+
+def test_a_receive_is_cancelled_whose_sender_has_left(over_fabric, build):
+    """With sessions a rank may leave before the others: nobody is left who could be asked."""
+    done = over_fabric(2, 2, build("left_cancelled.c"), timeout=60, TASUKI_NET_COPY_BYTES_MIN=1)
+    assert done.returncode == 0 and "left: cancelled" in done.stdout, done.text
 
 
 @pytest.mark.parametrize("peer", ["mpich/lib/mpich", "openmpi/lib/openmpi"])

@@ -15,7 +15,9 @@
 //  3. The claim is a packet (kWriting) that goes before the sender's later messages: they find the receive
 //     gone. The bytes may pass it, and may come after those messages.
 //  4. A receive is cancelled when its sender has answered that it has not claimed it. So MPI_Cancel needs the
-//     sender's progress, for receives that are advertised to other nodes.
+//     sender's progress, for receives that are advertised to other nodes. A rank that uses sessions may have
+//     left by then: their communicators' receives are not advertised. In MPI_Finalize ranks wait for one
+//     another.
 //
 // A name is an index and a generation, 16 bits each: it goes with the network's write (Link::put_and_tell).
 #include <algorithm>
@@ -127,7 +129,7 @@ void LargeMessages::asked_back(const Packet& packet) {
 // ----- the receiver ----------------------------------------------------------------------------------------
 
 void LargeMessages::posted_far(ReceiveRequest& receive, int endpoint) {
-  if (!is_far(endpoint) || !may_copy(endpoint, receive.capacity())) return;
+  if (!is_far(endpoint) || receive.comm->session || !may_copy(endpoint, receive.capacity())) return;
   LargeEnd& end = *ends_.make();
   receive.large = &end;
   end.receive = &receive;
