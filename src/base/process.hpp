@@ -2,16 +2,17 @@
 // core gets its Process (directly, or through a Comm or Request that points to it), so that N ranks can
 // live as threads of one program. Only src/environment builds a Process and knows what its parts are made of.
 //
-// Thread safety: with MPI_THREAD_MULTIPLE, and where a session came first, the binding holds `mutex` during
-// each call; Progress releases it while it waits. Below that level no lock is taken.
+// Thread safety: with MPI_THREAD_MULTIPLE, and where a session came first, the binding holds `lock` during
+// each call; Progress releases it while it waits and while something long is done. Below that level no lock
+// is taken.
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/system/process_lock.hpp"
 #include "base/types.hpp"
 #include "base/variables/config.hpp"
 #include "base/variables/counters.hpp"
@@ -72,8 +73,8 @@ struct Process {
   Config config;
   ErrorLog errors;
   ThreadLevel thread_level = ThreadLevel::kSingle;  // of the world model
-  bool locking = false;                             // each call holds the mutex
-  std::mutex mutex;
+  bool locking = false;                             // each call holds the lock
+  ProcessLock lock;
   Callbacks* callbacks = nullptr;                // how to call a user's functions; owned by the binding
   void (*forget_communicator)(Comm&) = nullptr;  // called at the end of each; set by PointToPoint
   ErrorOwner* error_owner = nullptr;  // whose error handler is to be called, when no argument says it

@@ -158,8 +158,8 @@ Process::Process(Starter& its_starter, Config configuration)
   counters.packet_bytes_max = link->bulk_bytes_max();
   waiter = its_starter.make_waiter(*link);
   if (waiter == nullptr) waiter = std::make_unique<LinkWaiter>(*link);
-  progress = std::make_unique<Progress>(its_starter.clock(), *waiter, node, mutex, config.spin_count,
-                                        counters, events);
+  progress = std::make_unique<Progress>(its_starter.clock(), *waiter, node, lock, config.spin_count, counters,
+                                        events);
   progress->set_home(node.home_processor());
   if (launcher.report(&counters)) {
     reporter = std::make_unique<Reporter>(launcher, counters);

@@ -4,6 +4,8 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 #include "base/calls/call_board.hpp"
 #include "base/system/clock.hpp"
@@ -26,29 +28,34 @@ constexpr std::int64_t kHomeIntervalMinNanoseconds = 4'000'000;
 constexpr std::int64_t kHomeIntervalMaxNanoseconds = 1'000'000'000;
 constexpr std::uint32_t kPollsPerLook = 1024;              // at the board, of a rank that spins
 constexpr std::int64_t kSleepNanosecondsMax = 50'000'000;  // a backstop: every event rings
+constexpr std::int64_t kNapNanosecondsAlone = 1'000'000;   // until a thread sees that no other one polls
+constexpr std::uint32_t kPollsPerLookAtOthers = 16;        // and at what they wait for
 
 }  // namespace
 
-Progress::Progress(const Clock& clock, Waiter& waiter, Node& node, std::mutex& mutex, std::int64_t spin_count,
+Progress::Progress(const Clock& clock, Waiter& waiter, Node& node, ProcessLock& lock, std::int64_t spin_count,
                    Counters& counters, const EventSwitch& events)
     : clock_(clock),
       waiter_(waiter),
       node_(node),
-      mutex_(mutex),
+      lock_(lock),
       counters_(counters),
       events_(events),
       spin_count_(static_cast<std::uint32_t>(spin_count)) {}
 
 void Progress::add(ProgressHook* hook) {
-  hooks_.push_back(hook);
+  const auto free = std::find(hooks_.begin(), hooks_.end(), nullptr);
+  if (free != hooks_.end()) {
+    *free = hook;
+  } else {
+    hooks_.push_back(hook);
+  }
 }
 
+/// The others keep their places: several threads may be amid a sweep.
 void Progress::remove(ProgressHook* hook) {
   const auto found = std::find(hooks_.begin(), hooks_.end(), hook);
-  if (found == hooks_.end()) return;
-  const auto index = static_cast<std::size_t>(found - hooks_.begin());
-  hooks_.erase(found);
-  if (index < next_hook_) --next_hook_;
+  if (found != hooks_.end()) *found = nullptr;
 }
 
 bool Progress::poll() {
@@ -56,15 +63,12 @@ bool Progress::poll() {
   polling_ = true;
   if (++counters_.polls % kPollsPerLook == 0) look_at_board();  // of a rank that never waits long
   bool moved = false;
-  for (next_hook_ = 0; next_hook_ < hooks_.size();) {
-    ProgressHook* hook = hooks_[next_hook_++];
-    moved |= hook->poll();
+  for (std::size_t place = 0; place < hooks_.size(); ++place) {
+    if (ProgressHook* const hook = hooks_[place]; hook != nullptr) moved |= hook->poll();
   }
   polling_ = false;
-  if (moved) {
-    note_move();
-    wake();  // what they wait for may have come
-  }
+  if (moved) note_move();
+  if (moved || wake_wanted_) wake();  // what they wait for may have come
   return moved;
 }
 
@@ -79,7 +83,8 @@ std::int64_t Progress::now_ns() const {
 }
 
 void Progress::wake() {
-  if (sleepers_ != 0) waiter_.ring();
+  wake_wanted_ = polling_;
+  if (!polling_) wake_those_done();
 }
 
 void Progress::wake_peer(int endpoint) {
@@ -102,6 +107,122 @@ bool Progress::poll_once() {
   }
   return false;
 }
+
+// ----- several threads -------------------------------------------------------------------------------------
+
+/// Wakes those whose wait is over. (Where no wait is known, as in a wait that a hook is amid of, nobody
+/// sleeps.)
+void Progress::wake_those_done() {
+  for (Napping* one = napping_; one != nullptr; one = one->next) {
+    if (one->place == Napping::Place::kAwake || !one->look()) continue;
+    if (one->place == Napping::Place::kLink) {
+      waiter_.ring();
+    } else {
+      one->place = Napping::Place::kAwake;
+      one->bell.release();
+    }
+  }
+}
+
+/// poll(), and a note whether other threads poll, too.
+bool Progress::poll_for(Napping& mine) {
+  mine.others_poll = mine.others_poll || counters_.polls != mine.polls_seen;
+  const bool moved = poll();
+  mine.polls_seen = counters_.polls;
+  return moved;
+}
+
+bool Progress::is_over_awake(Napping& mine, Patience& patience) {
+  mine.polls_seen = counters_.polls;
+  while (!mine.look()) {
+    if (poll_for(mine)) {
+      patience = Patience{};
+      if (lock_.is_wanted()) give_way();
+      continue;
+    }
+    if (patience.idle_polls % kPollsPerLookAtOthers == 0) wake_those_done();
+    if (!pause(patience)) return false;
+  }
+  return true;
+}
+
+bool Progress::stays_awake(Napping&& mine, Patience& patience) {
+  return is_over_awake(mine, patience);
+}
+
+void Progress::wait_among_threads(Napping&& mine, Patience& patience) {
+  while (!is_over_awake(mine, patience)) {
+    if (sleepers_ != 0 || mine.others_poll) {
+      nap(mine);
+    } else {
+      sleep_for_all(mine);
+    }
+  }
+}
+
+void Progress::help_until(const bool& over) {
+  helper_ = std::this_thread::get_id();
+  const auto done = [&over] { return over; };
+  Napping mine(&napping_, done);
+  while (!mine.look()) {
+    mine.polls_seen = counters_.polls;
+    if (poll_for(mine)) {
+      if (lock_.is_wanted()) give_way();
+    } else if (sleepers_ != 0 || mine.others_poll) {
+      nap(mine);
+    } else {
+      const std::uint64_t polls = counters_.polls;
+      sleep_for_all(mine);
+      mine.others_poll = counters_.polls > polls + 2;  // beyond its own: then those look for this one, too
+    }
+  }
+  helper_ = {};
+}
+
+/// Sleeps until a thread that polls finds the wait over, or, where none may sleep in the link, a moment: then
+/// somebody has to, unless others have polled meanwhile.
+void Progress::nap(Napping& mine) {
+  const bool is_one_in_link = sleepers_ != 0;
+  look_again_ = false;
+  if (mine.look()) return;
+  // What peers have to know of this wait that one fences before it sleeps on.
+  if (is_one_in_link && look_again_) waiter_.ring();
+  mine.place = Napping::Place::kNap;
+  const std::uint64_t polls = counters_.polls;
+  const auto longest = std::chrono::nanoseconds(is_one_in_link ? kSleepNanosecondsMax : kNapNanosecondsAlone);
+  ++counters_.sleeps;
+  const LineValues mine_on_line = let_go();
+  const bool rung = mine.bell.try_acquire_for(longest);
+  take_back(mine_on_line);
+  if (!rung && mine.place == Napping::Place::kAwake) mine.bell.acquire();  // it was about to be
+  mine.place = Napping::Place::kAwake;
+  mine.others_poll = counters_.polls != polls;
+}
+
+/// Sleeps in the link, and wakes another thread to do so when this one's wait is over.
+void Progress::sleep_for_all(Napping& mine) {
+  const std::uint32_t ticket = arm();
+  look_again_ = false;
+  wake_those_done();
+  if (mine.look() || look_again_) {
+    disarm();
+  } else {
+    mine.place = Napping::Place::kLink;
+    const bool woken = sleep(ticket);
+    mine.place = Napping::Place::kAwake;
+    if (!woken && (poll() || mine.look())) ++counters_.late_wakes;
+    wake_those_done();
+  }
+  if (!mine.look() || sleepers_ != 0) return;
+  for (Napping* one = napping_; one != nullptr; one = one->next) {
+    if (one->place != Napping::Place::kNap) continue;
+    one->place = Napping::Place::kAwake;
+    one->bell.release();
+    return;
+  }
+}
+
+// ----- one thread ------------------------------------------------------------------------------------------
 
 bool Progress::pause(Patience& patience) {
   ++patience.idle_polls;
@@ -170,14 +291,30 @@ void Progress::offer_processor() {
   take_back(mine);
 }
 
+void Progress::give_way() {
+  const LineValues mine = let_go();
+  lock_.wait_for_another();
+  take_back(mine);
+}
+
+Progress::Release::Left Progress::step_out() {
+  const bool polling = std::exchange(polling_, false);
+  return {let_go(), polling};
+}
+
+void Progress::step_in(const Release::Left& left) {
+  take_back(left.line);
+  polling_ = left.polling;
+}
+
 LineValues Progress::let_go() {
   const LineValues mine = board_ != nullptr ? values_of(board_->line) : LineValues{};
-  mutex_.unlock();
+  lock_.unlock();
   return mine;
 }
 
 void Progress::take_back(const LineValues& mine) {
-  mutex_.lock();
+  lock_.lock();
   if (board_ == nullptr || board_->line.word.load(std::memory_order_relaxed) == mine.word) return;
   put_back(mine, &board_->line);
 }

@@ -6,20 +6,29 @@
 // Waiter, which are handed in, tell the time and how to offer and to sleep: a rank may live in another time
 // than the real one.
 //
-// Thread safety: the caller holds the process lock if there is one; wait_until() lets go of it between polls.
+// Where several threads wait, all of them poll at first. Of those that have been idle for long one sleeps in
+// the link, where peers wake it; the others nap, each in a place of its own. Whoever polls looks whether what
+// one of them waits for has come, and wakes that one alone.
+//
+// Thread safety: the caller holds the process lock if there is one; wait_until() lets go of it between polls,
+// a Release (below) while something long is done that needs no lock. docs/threads.md has the discipline.
 //
 // Invariants:
 //  1. A hook may be added or removed by a hook that runs.
-//  2. poll() never runs inside itself; a nested call returns false at once.
+//  2. poll() never runs inside itself; a nested call returns false at once. While a hook has let go of the
+//     lock another thread may poll, that hook too: it sees to it that nothing is done twice.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
+#include <semaphore>
+#include <thread>
 #include <vector>
 
 #include "base/calls/call_board.hpp"
+#include "base/calls/stack_node.hpp"
+#include "base/system/process_lock.hpp"
 #include "base/variables/counters.hpp"
 #include "base/variables/events.hpp"
 
@@ -50,9 +59,43 @@ class ProgressHook {
 
 class Progress {
  public:
-  /// `mutex` is the process lock; `locking` tells whether it is held (MPI_THREAD_MULTIPLE).
-  Progress(const Clock& clock, Waiter& waiter, Node& node, std::mutex& mutex, std::int64_t spin_count,
+  /// `lock` is the process lock; set_locking() tells whether it is held (MPI_THREAD_MULTIPLE).
+  Progress(const Clock& clock, Waiter& waiter, Node& node, ProcessLock& lock, std::int64_t spin_count,
            Counters& counters, const EventSwitch& events);
+
+  /// Lets go of the process lock for a scope, so that the rank's other threads go on: while much is copied,
+  /// packed or reduced, a file is read or written, a user's function runs. Where the lock is not held it does
+  /// nothing. Meanwhile other threads may change all that the lock guards: what the scope uses is its
+  /// thread's own or marked as in use, and what was read before is read again behind it.
+  class Release {
+   public:
+    /// `bytes`: how much is to be copied; a little is not worth it.
+    explicit Release(Progress& progress, std::int64_t bytes = kBytesMin)
+        : progress_(progress.locking_ && bytes >= kBytesMin ? &progress : nullptr) {
+      if (progress_ != nullptr) [[unlikely]]
+        left_ = progress_->step_out();
+    }
+    ~Release() {
+      if (progress_ != nullptr) [[unlikely]]
+        progress_->step_in(left_);
+    }
+    Release(const Release&) = delete;
+    Release& operator=(const Release&) = delete;
+
+   private:
+    static constexpr std::int64_t kBytesMin = 32 << 10;
+    struct Left {
+      LineValues line;
+      bool polling;
+    };
+    friend class Progress;
+
+    Progress* progress_;
+    Left left_;  // unset where there is no lock
+  };
+  bool is_locking() const { return locking_; }
+  /// Whether a hook runs: what is long is better left to the hook whose it is.
+  bool is_polling() const { return polling_; }
 
   /// The time by the clock of this rank's waits: of deadlines, too.
   std::int64_t now_ns() const;
@@ -99,6 +142,12 @@ class Progress {
   /// be what is waited for, and when it is time for wait_until().
   bool spins_on(std::uint32_t checks) { return checks < spin_count_ && !locking_ && !poll(); }
 
+  /// For a thread that does nothing but make progress: polls, and sleeps where others would spin, until
+  /// `over`, which wake() follows. REQUIRES: it holds the process lock.
+  void help_until(const bool& over);
+  /// Whether this is that thread: it calls no function of the user's.
+  bool is_helper() const { return helper_ == std::this_thread::get_id(); }
+
   /// Something that the rank's other threads may wait for has happened outside of poll().
   void wake();
 
@@ -129,6 +178,8 @@ class Progress {
   /// Returns whether `done()` was true; if not, wait_until() with the same `patience` is to follow.
   template <class Done>
   bool wait_awake(Done&& done, Patience& patience) {
+    if (locking_) [[unlikely]]
+      return stays_awake(Napping(&napping_, done), patience);
     while (!done()) {
       if (poll()) {
         patience = Patience{};
@@ -142,6 +193,8 @@ class Progress {
   /// Goes on with a wait that has been idle as long as `patience` says.
   template <class Done>
   void wait_until(Done&& done, Patience& patience) {
+    if (locking_) [[unlikely]]
+      return wait_among_threads(Napping(&napping_, done), patience);
     while (!wait_awake(done, patience)) {
       const std::uint32_t ticket = arm();
       look_again_ = false;
@@ -160,10 +213,43 @@ class Progress {
  private:
   static constexpr std::uint32_t kChecksPerPollMax = 64;
 
+  /// A thread that waits, and what for. Others may look while it sleeps or naps.
+  class Napping : public StackNode<Napping> {
+   public:
+    template <class Done>
+    Napping(Napping** list, Done& done)
+        : StackNode(list),
+          done_(const_cast<void*>(static_cast<const void*>(&done))),
+          call_([](void* function) -> bool { return (*static_cast<Done*>(function))(); }) {}
+    /// Whether it is over, as things are: a message that a probe waits for may be taken by another one. Asked
+    /// by any thread; of its own as the last thing before the wait ends.
+    bool look() { return call_(done_); }
+
+    enum class Place : std::uint8_t { kAwake, kNap, kLink };
+    Place place = Place::kAwake;
+    std::uint64_t polls_seen = 0;  // of all threads, after this one's last
+    bool others_poll = false;
+    std::binary_semaphore bell{0};
+
+   private:
+    void* done_;
+    bool (*call_)(void*);
+  };
+
+  bool stays_awake(Napping&& mine, Patience& patience);
+  void wait_among_threads(Napping&& mine, Patience& patience);
+  bool is_over_awake(Napping& mine, Patience& patience);
+  bool poll_for(Napping& mine);
+  void nap(Napping& mine);
+  void sleep_for_all(Napping& mine);
+  void wake_those_done();
   bool pause(
       Patience& patience);  // spins or yields, by how long it has been idle; false: it is time to sleep
   void offer_processor();   // the process lock with it
-  LineValues let_go();      // of the process lock; another thread's call may stand on the line then
+  void give_way();          // to a thread that waits for the lock
+  Release::Left step_out();
+  void step_in(const Release::Left& left);
+  LineValues let_go();  // of the process lock; another thread's call may stand on the line then
   void take_back(const LineValues& mine);
   void look_for_home(std::int64_t now_ns);
   void look_at_board();
@@ -175,13 +261,16 @@ class Progress {
   const Clock& clock_;
   Waiter& waiter_;
   Node& node_;
-  std::mutex& mutex_;
+  ProcessLock& lock_;
   Counters& counters_;
   const EventSwitch& events_;
   std::uint32_t spin_count_;
   bool locking_ = false;
   bool polling_ = false;
   bool look_again_ = false;
+  bool wake_wanted_ = false;      // wake() came amid a poll()
+  Napping* napping_ = nullptr;    // the threads that wait
+  std::thread::id helper_;        // of help_until()
   std::uint32_t idle_polls_ = 0;  // in a row
   CallBoard* board_ = nullptr;
   Answerer* answerer_ = nullptr;
@@ -192,8 +281,7 @@ class Progress {
   std::int64_t home_look_ns_ = 0;      // when to look next whether this rank is at home
   std::int64_t home_interval_ns_ = 0;  // between two looks
   int sleepers_ = 0;                   // threads of this process inside sleep(); guarded by the process lock
-  std::vector<ProgressHook*> hooks_;
-  std::size_t next_hook_ = 0;  // of the sweep that runs
+  std::vector<ProgressHook*> hooks_;   // null: a place that is free
 };
 
 }  // namespace tasuki

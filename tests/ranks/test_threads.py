@@ -21,3 +21,11 @@ def test_the_level_that_is_asked_for_is_granted_and_told(run, level):
     done = run("thread_level.c", 2, level)
     assert done.returncode == 0, done.text
     assert "right" in done.stdout, done.text
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_mutex_of_the_user_taken_in_a_callback_keeps_no_other_thread_waiting(run, ranks, tmp_path):
+    """A deadlock is the time limit."""
+    done = run("callback_mutex.c", ranks, tmp_path / "converted", timeout=60)
+    assert done.returncode == 0, done.text
+    assert "callbacks: right" in done.stdout, done.text

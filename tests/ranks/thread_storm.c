@@ -1,20 +1,22 @@
 /* MPI_THREAD_MULTIPLE: several threads a rank, all in MPI at the same time.
 
-   storm      each thread, with a communicator of its own, takes random steps: messages in every form,
-   collectives, new communicators, types, attributes. Thread i draws the same steps on every rank. hand over
-   some threads start requests on one communicator, others complete them pool       all threads take messages
-   from one communicator by matched probes; each message arrives once patience   threads that block on what
-   comes late, next to threads that never stop looking
+   storm      each thread, with a communicator of its own, takes random steps: messages in every form, short
+   and long, collectives, reductions by a user's operation, files, new communicators, types, attributes.
+   Thread i draws the same steps on every rank. hand over some threads start requests on one communicator,
+   others complete them pool       all threads take messages from one communicator by matched probes; each
+   message arrives once patience   threads that block on what comes late, next to threads that never stop
+   looking
 
    argv: seed, threads, steps. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 
-enum { kThreadsMax = 16, kIntsMax = 20000, kMessages = 120, kPoolTag = 7 };
+enum { kThreadsMax = 16, kIntsMax = 20000, kIntsLong = 300000, kMessages = 120, kPoolTag = 7 };
 
 typedef struct {
   int id, rank, size;
@@ -25,6 +27,7 @@ typedef struct {
 static unsigned seed = 1;
 static int threads = 4, steps = 40;
 static int world_rank, world_size;
+static int storm_number; /* of this job: alike at all ranks, another one than other jobs' */
 static MPI_Comm shared_comm;
 
 static int draw(Thread* t, int below) {
@@ -155,6 +158,73 @@ static void step_communicators(Thread* t, int step) {
   }
 }
 
+/* Long enough for the threads to copy and to reduce at the same time. */
+static void step_long(Thread* t, int step) {
+  const int right = (t->rank + 1) % t->size, left = (t->rank + t->size - 1) % t->size;
+  int* out = malloc(kIntsLong * sizeof *out);
+  int* in = malloc(kIntsLong * sizeof *in);
+  MPI_Request requests[2];
+  fill(out, kIntsLong, t->rank, t->id, step);
+  if (draw(t, 2) == 0) {
+    MPI_Isend(out, kIntsLong, MPI_INT, right, 5, t->comm, &requests[0]);
+    MPI_Irecv(in, kIntsLong, MPI_INT, left, 5, t->comm, &requests[1]);
+  } else {
+    MPI_Irecv(in, kIntsLong, MPI_INT, left, 5, t->comm, &requests[0]);
+    MPI_Issend(out, kIntsLong, MPI_INT, right, 5, t->comm, &requests[1]);
+  }
+  complete(t, requests, 2);
+  expect(in, kIntsLong, left, t->id, step, "long message");
+  free(in);
+  free(out);
+}
+
+static void add(void* in, void* inout, int* length, MPI_Datatype* type) {
+  (void)type;
+  for (int i = 0; i < *length; i++) ((int*)inout)[i] += ((int*)in)[i];
+}
+
+static void step_reductions(Thread* t, int step, int* out, int* in) {
+  MPI_Op op;
+  MPI_Request request;
+  MPI_Op_create(add, 1, &op);
+  for (int i = 0; i < kIntsMax; i++) out[i] = t->rank + step + i;
+  memset(in, 0xff, kIntsMax * sizeof *in);
+  if (draw(t, 2) == 0) {
+    MPI_Allreduce(out, in, kIntsMax, MPI_INT, draw(t, 2) == 0 ? op : MPI_SUM, t->comm);
+  } else {
+    MPI_Iallreduce(out, in, kIntsMax, MPI_INT, draw(t, 2) == 0 ? op : MPI_SUM, t->comm, &request);
+    complete(t, &request, 1);
+  }
+  for (int i = 0; i < kIntsMax; i++) {
+    const int expected = t->size * (step + i) + t->size * (t->size - 1) / 2;
+    CHECK(in[i] == expected, "thread %d, step %d: sum %d is %d, not %d", t->id, step, i, in[i], expected);
+  }
+  MPI_Op_free(&op);
+}
+
+/* The ranks' blocks of a file of the thread's own, written and read together or alone. */
+static void step_files(Thread* t, int step, int* out, int* in) {
+  const int n = 1 + draw(t, 5000), left = (t->rank + t->size - 1) % t->size;
+  const MPI_Offset block = (MPI_Offset)n * (MPI_Offset)sizeof(int);
+  const char* folder = getenv("TMPDIR");
+  char name[1000];
+  MPI_File file;
+  snprintf(name, sizeof name, "%s/thread-storm-%d-%d", folder != NULL ? folder : "/tmp", storm_number, t->id);
+  MPI_File_open(t->comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                &file);
+  fill(out, n, t->rank, t->id, step);
+  if (draw(t, 2) == 0) {
+    MPI_File_write_at_all(file, t->rank * block, out, n, MPI_INT, MPI_STATUS_IGNORE);
+  } else {
+    MPI_File_write_at(file, t->rank * block, out, n, MPI_INT, MPI_STATUS_IGNORE);
+  }
+  MPI_File_sync(file);
+  MPI_Barrier(t->comm);
+  MPI_File_read_at(file, left * block, in, n, MPI_INT, MPI_STATUS_IGNORE);
+  expect(in, n, left, t->id, step, "file");
+  MPI_File_close(&file);
+}
+
 static int copied(MPI_Comm comm, int key, void* extra, void* in, void* out, int* flag) {
   (void)comm, (void)key, (void)extra;
   *(void**)out = in;
@@ -203,14 +273,26 @@ static void* storm(void* argument) {
   Thread* t = argument;
   int* out = malloc(2 * kIntsMax * sizeof *out);
   for (int step = 0; step < steps; step++) {
-    switch (draw(t, 6)) {
+    switch (draw(t, 16)) {
       case 0:
-        step_collectives(t, step, out, out + kIntsMax);
+        step_long(t, step);
         break;
       case 1:
-        step_communicators(t, step);
+        step_reductions(t, step, out, out + kIntsMax);
         break;
       case 2:
+        step_files(t, step, out, out + kIntsMax);
+        break;
+      case 3:
+      case 4:
+        step_collectives(t, step, out, out + kIntsMax);
+        break;
+      case 5:
+      case 6:
+        step_communicators(t, step);
+        break;
+      case 7:
+      case 8:
         step_objects(t, step, out, out + kIntsMax);
         break;
       default:
@@ -381,6 +463,8 @@ int main(int argc, char** argv) {
   CHECK(threads >= 3 && threads <= kThreadsMax, "3 to %d threads", kThreadsMax);
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  storm_number = (int)getpid();
+  MPI_Bcast(&storm_number, 1, MPI_INT, 0, MPI_COMM_WORLD);
   MPI_Comm_dup(MPI_COMM_WORLD, &shared_comm);
   Thread all[kThreadsMax];
   for (int i = 0; i < threads; i++) {

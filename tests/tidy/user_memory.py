@@ -57,6 +57,7 @@ BOUNDED = {
     "src/coll/pipeline/pipeline.cpp": (1, PARTS),
     "src/coll/shm/single_copy_move.cpp": (5, RANKS),
     "src/coll/shm/node_segment.cpp": (2, RANKS),
+    "src/io/file/unlocked_driver.cpp": (1, FILE),
     "src/datatype/call/commit_dup_free.cpp": (1, NAMES),
     "src/dynamic/names.cpp": (1, NAMES),
     "src/dynamic/spawn.cpp": (1, ASKED),

@@ -169,11 +169,11 @@ void Call::lock() {
     call_depth = 1;  // this thread has held the mutex ever since
     return;
   }
-  if (call_depth++ == 0) process.mutex.lock();
+  if (call_depth++ == 0) process.lock.lock();
 }
 
 void Call::unlock() {
-  if (--call_depth == 0) process.mutex.unlock();
+  if (--call_depth == 0) process.lock.unlock();
 }
 
 int Call::fail() {

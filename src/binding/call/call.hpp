@@ -11,8 +11,8 @@
 //
 // The Binding below is the only global of the library: it leads to the current Process.
 //
-// Thread safety: with MPI_THREAD_MULTIPLE a Call holds Process::mutex. A call made by a user's callback is
-// inside another one of the same thread: the outermost one locks.
+// Thread safety: with MPI_THREAD_MULTIPLE a Call holds Process::lock; docs/threads.md says when it lets go of
+// it. While a user's callback runs the lock is free, so a call that the callback makes is as any other.
 #pragma once
 
 #include <pthread.h>

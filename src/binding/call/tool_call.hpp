@@ -16,7 +16,7 @@ class ToolCall {
  public:
   ToolCall() : ToolCall(binding.process != nullptr ? *binding.process : outside()) {}
   ~ToolCall() {
-    if (locked_ && --call_depth == 0) process.mutex.unlock();
+    if (locked_ && --call_depth == 0) process.lock.unlock();
   }
   ToolCall(const ToolCall&) = delete;
   ToolCall& operator=(const ToolCall&) = delete;
@@ -52,7 +52,7 @@ class ToolCall {
     tool_lock_ = std::unique_lock(process.tool->mutex);
   }
   void lock() {
-    if (locked_ && call_depth++ == 0) process.mutex.lock();
+    if (locked_ && call_depth++ == 0) process.lock.lock();
   }
   template <class T>
   T* find(typename HandleOf<T>::Handle handle) const {

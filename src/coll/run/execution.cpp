@@ -16,6 +16,7 @@
 namespace tasuki {
 namespace {
 
+constexpr unsigned kRoundsPerTurn = 8;
 constexpr int kFormShift = 29;  // of a tag: the form of the collective; its number is below
 
 // The plane of an intercommunicator's local communicator that the local steps of its collectives travel in:
@@ -140,7 +141,9 @@ void Execution::restart() {
 }
 
 bool Execution::advance(bool* moved) {
-  for (;;) {
+  for (unsigned rounds = 1;; ++rounds) {
+    // Rounds may be short and many, and none has to wait: other threads get their turn between them.
+    if (rounds % kRoundsPerTurn == 0) const Progress::Release turn(*process_.progress);
     if (await_ < await_end_) {
       if (!awaits_hold()) return false;
       *moved = true;
@@ -194,8 +197,7 @@ void Execution::run_step(const Step& step) {
                                          step.peer, tag_, on, plane));
       return;
     case Step::Action::kReduce:
-      reduce_local(process_, *arguments.op, address(step.from), address(step.to), step.count,
-                   datatype(step.type, step.block));
+      reduce_step(step);
       return;
     case Step::Action::kCopy:
       copy_step(step);
@@ -214,6 +216,17 @@ void Execution::run_step(const Step& step) {
   }
 }
 
+void Execution::reduce_step(const Step& step) {
+  Datatype& type = datatype(step.type, step.block);
+  const Progress::Release released(*process_.progress, bytes_to_combine(step.count, type));
+  reduce_local(process_, *arguments.op, address(step.from), address(step.to), step.count, type);
+}
+
+/// What is combined without the process lock: none of it by a user's operation, which lets go of it itself.
+Count Execution::bytes_to_combine(Count count, const Datatype& type) const {
+  return arguments.op->function == nullptr ? count * type.size : 0;
+}
+
 void Execution::copy_step(const Step& step) {
   const Datatype& from = datatype(step.type, step.block);
   const Datatype& to = datatype(step.to_type, step.to_block);
@@ -223,6 +236,7 @@ void Execution::copy_step(const Step& step) {
     note(process_.fail(kErrTruncate, "this rank's own block has %lld bytes to send and room to receive %lld",
                        static_cast<long long>(bytes), static_cast<long long>(room)));
   }
+  const Progress::Release released(*process_.progress, bytes);
   copy_typed(address(step.from), step.count, from, address(step.to), step.to_count, to);
 }
 
@@ -379,12 +393,23 @@ bool Collectives::poll() {
   bool moved = false;
   for (std::size_t index = 0; index < active_.size();) {
     Execution& execution = *active_[index];
-    if (!execution.advance(&moved)) {
+    const bool calls_user = execution.arguments.op != nullptr && execution.arguments.op->function != nullptr;
+    if (execution.in_hand || (calls_user && process_.progress->is_helper())) {
+      ++index;
+      continue;
+    }
+    execution.in_hand = true;
+    const bool over = execution.advance(&moved);
+    execution.in_hand = false;
+    // Other threads may have begun and ended others meanwhile.
+    const auto place = std::find(active_.begin(), active_.end(), &execution);
+    index = static_cast<std::size_t>(place - active_.begin());
+    if (!over) {
       ++index;
       continue;
     }
     moved = true;
-    active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(index));
+    active_.erase(place);
     if (active_.empty()) process_.progress->remove(this);
     if (execution.request != nullptr) execution.request->status.error = execution.error();
     finish(execution);

@@ -14,7 +14,9 @@
 //
 // Ownership: Collectives owns every Execution. A CollectiveRequest belongs to the user and, while it runs, to
 // Collectives. Objects of the user that a nonblocking collective needs are retained until it is over.
-// Thread safety: the caller holds the process lock.
+// Thread safety: the caller holds the process lock. It lets go of it while it copies and reduces much, and
+// while a user's operation runs. Meanwhile the Execution is its thread's own, or in hand: no other thread's
+// poll() carries it on.
 #pragma once
 
 #include <cstddef>
@@ -120,6 +122,7 @@ class Execution : public BoundSchedule {
 
   CollectiveRequest* request = nullptr;  // null in a blocking call
   bool over = false;
+  bool in_hand = false;  // a thread's poll() carries it on
 
   // Of a single-copy schedule: coll/run/single_copy_steps.cpp. The communicator has a node segment, and the
   // call is a blocking one.
@@ -130,6 +133,8 @@ class Execution : public BoundSchedule {
  private:
   void start_round();
   void run_step(const Step& step);
+  void reduce_step(const Step& step);
+  Count bytes_to_combine(Count count, const Datatype& type) const;
   void copy_step(const Step& step);
   void sign_step(const Step& step);
   void compare_step(const Step& step);

@@ -152,6 +152,9 @@ void Execution::run_group(std::size_t first) {
   }
   const Count count = steps[0].count;
   const Count piece = steps[0].group == 0 && steps[0].piece == 0 ? count : steps[0].piece;
+  // All that the pieces need has been found. A user's operation lets go of the lock itself.
+  const bool is_ours = arguments.op == nullptr || arguments.op->function == nullptr;
+  const Progress::Release released(*process_.progress, is_ours ? count * steps[0].element_bytes : 0);
   for (Count begin = 0; begin < count; begin += piece) {
     process_.progress->note_move();
     const Count now = std::min(piece, count - begin);

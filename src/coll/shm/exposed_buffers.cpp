@@ -6,6 +6,7 @@
 
 #include "base/predefined.hpp"
 #include "object/objects.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki {
 namespace {
@@ -97,9 +98,10 @@ Code ExposedBuffers::refuse_memory(Count bytes) {
 
 Count ExposedBuffers::offer() {
   for (const Own& exposed : own_) {
-    if (exposed.staged && is_read(exposed.use) && exposed.dense != nullptr)
-      copy_typed(exposed.buffer, exposed.count, *exposed.type, exposed.dense, exposed.bytes,
-                 *static_cast<Datatype*>(process_.objects->predefined[kMpiByte]));
+    if (!exposed.staged || !is_read(exposed.use) || exposed.dense == nullptr) continue;
+    const Progress::Release released(*process_.progress, exposed.bytes);
+    copy_typed(exposed.buffer, exposed.count, *exposed.type, exposed.dense, exposed.bytes,
+               *static_cast<Datatype*>(process_.objects->predefined[kMpiByte]));
   }
   Table table{.entries = offered_, .elsewhere = reinterpret_cast<SymmetricAddress>(table_)};
   const bool follows = offered_ <= kEntriesInRoom;
@@ -121,6 +123,7 @@ Count ExposedBuffers::offer() {
 void ExposedBuffers::accept() {
   for (const Own& exposed : own_) {
     if (!exposed.staged || is_read(exposed.use) || exposed.dense == nullptr) continue;
+    const Progress::Release released(*process_.progress, exposed.bytes);
     copy_typed(exposed.dense, exposed.bytes, *static_cast<Datatype*>(process_.objects->predefined[kMpiByte]),
                exposed.buffer, exposed.count, *exposed.type);
   }

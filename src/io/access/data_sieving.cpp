@@ -103,7 +103,7 @@ bool Sieve::move(const PositionRange& window, std::byte* packed, TransferResult*
 }
 
 TransferResult Sieve::read(const PositionRange& window, const FileRange& extent, std::byte* packed) {
-  std::byte* memory = file_.sieved.take(extent.bytes());
+  std::byte* memory = buffer_.take(extent.bytes());
   const FilePiece piece{extent.begin, memory, extent.bytes()};
   TransferResult done = file_.driver->read_at({&piece, 1});
   const FileMap& map = map_of_view(file_);
@@ -117,7 +117,7 @@ TransferResult Sieve::read(const PositionRange& window, const FileRange& extent,
 bool Sieve::write(const PositionRange& window, const FileRange& extent, const std::byte* packed,
                   TransferResult* done) {
   const RangeLock lock(locked_ ? nullptr : file_.locks.get(), extent, RangeUse::kExclusive);
-  std::byte* memory = file_.sieved.take(extent.bytes());
+  std::byte* memory = buffer_.take(extent.bytes());
   const FilePiece piece{extent.begin, memory, extent.bytes()};
   if (read_with_zeros(*file_.driver, piece).error != 0) return false;
   const FileMap& map = map_of_view(file_);

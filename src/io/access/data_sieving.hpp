@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 #include "base/types.hpp"
 #include "io/file/file.hpp"
@@ -36,6 +37,12 @@ bool sieving_pays(const WindowShape& shape);
 
 class Sieve {
  public:
+  ~Sieve() {
+    if (buffer_.bytes() > file_.sieved.bytes()) std::swap(buffer_, file_.sieved);
+  }
+  Sieve(const Sieve&) = delete;
+  Sieve& operator=(const Sieve&) = delete;
+
   /// Null where sieving is out of the question for `range` of the file's view: it is one run, or in no order;
   /// the hints disable it; or runs are too long for it to pay. REQUIRES: the access holds no lock on ranges,
   /// or `locked`: an exclusive one on all of its range.
@@ -51,7 +58,9 @@ class Sieve {
 
  private:
   Sieve(File& file, bool write, bool locked, HintSwitch wanted, Count window_bytes)
-      : file_(file), write_(write), locked_(locked), wanted_(wanted), window_bytes_(window_bytes) {}
+      : file_(file), write_(write), locked_(locked), wanted_(wanted), window_bytes_(window_bytes) {
+    std::swap(buffer_, file.sieved);
+  }
 
   FileRange extent_of(const PositionRange& window) const;
   TransferResult read(const PositionRange& window, const FileRange& extent, std::byte* packed);
@@ -63,6 +72,7 @@ class Sieve {
   const bool locked_;
   const HintSwitch wanted_;
   const Count window_bytes_;
+  ReusedBuffer buffer_;  // the file's, as long as this one lives: other threads may sieve it, too
 };
 
 }  // namespace tasuki

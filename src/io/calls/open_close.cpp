@@ -21,12 +21,12 @@
 #include "io/file/agreement.hpp"
 #include "io/file/explain_file.hpp"
 #include "io/file/phase_times.hpp"
+#include "io/file/unlocked_driver.hpp"
 #include "io/shared/mapped_state.hpp"
 #include "io/shared/served_state.hpp"
 #include "node/node.hpp"
 #include "object/objects.hpp"
 #include "placement/node_map.hpp"
-#include "storage/deferred.hpp"
 
 namespace tasuki {
 namespace {
@@ -81,7 +81,8 @@ OpenHow open_how(File& file, const Comm& comm, bool create) {
 }
 
 Code open_driver(File& file, const Comm& comm, bool create) {
-  const int error = file.process.files->storage->open(file.name, open_how(file, comm, create), &file.driver);
+  const int error = open_unlocked(*file.process.files->storage, *file.process.progress, file.name,
+                                  open_how(file, comm, create), &file.driver);
   return error == 0 ? kSuccess : fail_system(file.process, error, "open", file.name);
 }
 
@@ -199,8 +200,8 @@ Code open_ahead(File& file, Comm& comm) {
 
 Code open_other(File& file, Comm& comm, const Opened& opened) {
   if (!opens_at_once(file, comm)) {
-    file.driver = make_deferred_driver(*file.process.files->storage, file.name, open_how(file, comm, false),
-                                       opened.striping);
+    file.driver = defer_unlocked(*file.process.files->storage, *file.process.progress, file.name,
+                                 open_how(file, comm, false), opened.striping);
   } else if (file.driver == nullptr) {
     if (const Code code = open_driver(file, comm, false)) return code;
   }

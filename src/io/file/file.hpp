@@ -94,8 +94,8 @@ struct File final : ErrorOwner {
   std::unique_ptr<SharedState> shared;
   std::unique_ptr<RangeLocks> locks;  // once it is open
   ReusedBuffer slices;                // two of io/two_phase/window_mover.hpp
-  ReusedBuffer sieved;     // the window of io/access/data_sieving.hpp: its bytes are lost at the next wait
-  bool in_memory = false;  // nothing about the file waits for a device
+  ReusedBuffer sieved;                // the window of io/access/data_sieving.hpp, while nobody uses it
+  bool in_memory = false;             // nothing about the file waits for a device
   View view;
   std::unique_ptr<const FileMap> map;          // of the view; null: map_of_view() makes it
   bool has_first_view = true;                  // the one that opening sets, which is alike at all ranks

@@ -41,11 +41,14 @@ class Pacer final : public ProgressHook {
   }
 
   bool poll() override {
-    bool moved = std::erase_if(started_, [](Request** slot) { return (*slot)->done; }) > 0;
-    for (; !waiting_.empty() && started_.size() < kAtATime; waiting_.pop_front()) {
-      const Waiting& first = waiting_.front();
-      *first.slot = first.start();
+    const auto is_over = [](Request** slot) { return *slot != nullptr && (*slot)->done; };
+    bool moved = std::erase_if(started_, is_over) > 0;
+    while (!waiting_.empty() && started_.size() < kAtATime) {
+      // Out of the list first: while it is started another thread may poll.
+      const Waiting first = std::move(waiting_.front());
+      waiting_.pop_front();
       started_.push_back(first.slot);
+      *first.slot = first.start();
       moved = true;
     }
     return moved;

@@ -8,7 +8,7 @@
 //           MPI_Request_free and MPI_Grequest_complete comes last
 //   cancel  in MPI_Cancel
 //
-// Thread safety: the process lock guards it; the user's functions run under it and may call MPI.
+// Thread safety: the process lock guards it; the user's functions run without it and may call MPI.
 #pragma once
 
 #include "base/types.hpp"

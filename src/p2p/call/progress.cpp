@@ -218,6 +218,7 @@ void PointToPoint::answer(int endpoint, const AnswerHeader& header) {
 }
 
 bool PointToPoint::flush(int endpoint) {
+  const LargeMessages::Deferring deferring(*large);  // `to` stays where it is
   Peer& to = peer(endpoint);
   std::size_t answered = 0;
   while (answered < to.answers.size() && write_answer(*link, endpoint, to.answers[answered])) ++answered;

@@ -95,8 +95,6 @@ Code sendrecv_replace(Process& process, void* buf, Count count, Datatype* dataty
                       int source, int recvtag, Comm* comm, Status* status) {
   if (Code code = check_size(process, count, *datatype)) return code;
   if (Code code = check_replaced(buf, count, *datatype, source, *comm)) return code;
-  MessageChecks* const checks = process.p2p->checks.get();
-  if (checks != nullptr && dest != kProcNull) checks->seal_next_as(count, *datatype);
   const Count bytes = count * datatype->size;
   std::byte stack[kStackBytesMax];
   std::unique_ptr<std::byte[]> heap;
@@ -105,7 +103,12 @@ Code sendrecv_replace(Process& process, void* buf, Count count, Datatype* dataty
     if (heap == nullptr) return fail_memory(process, "count", count);
   }
   std::byte* copy = heap != nullptr ? heap.get() : stack;
-  PackCursor(*datatype, count).pack(buf, copy, static_cast<std::size_t>(bytes));
+  {
+    const Progress::Release released(*process.progress, bytes);
+    PackCursor(*datatype, count).pack(buf, copy, static_cast<std::size_t>(bytes));
+  }
+  MessageChecks* const checks = process.p2p->checks.get();
+  if (checks != nullptr && dest != kProcNull) checks->seal_next_as(count, *datatype);
   return exchange(copy, bytes, byte_type(process), dest, sendtag, buf, count, *datatype, source, recvtag,
                   *comm, status);
 }
@@ -130,7 +133,10 @@ Code isendrecv_replace(Process& process, void* buf, Count count, Datatype* datat
   const Count bytes = count * datatype->size;
   std::unique_ptr<std::byte[]> copy = allocate_for_user(bytes);
   if (copy == nullptr) return fail_memory(process, "count", count);
-  PackCursor(*datatype, count).pack(buf, copy.get(), static_cast<std::size_t>(bytes));
+  {
+    const Progress::Release released(*process.progress, bytes);
+    PackCursor(*datatype, count).pack(buf, copy.get(), static_cast<std::size_t>(bytes));
+  }
   const std::byte* data = copy.get();
   if (MessageChecks* const checks = process.p2p->checks.get()) checks->seal_next_as(count, *datatype);
   *request = start_exchange(std::move(copy), data, bytes, byte_type(process), dest, sendtag, buf, count,

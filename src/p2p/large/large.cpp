@@ -141,6 +141,8 @@ bool LargeMessages::open(SendRequest& send) {
 void LargeMessages::sender_write(SendRequest& send) {
   LargeEnd& end = *send.large;
   if (end.by_network) return write_far(end);
+  const Progress& progress = *p2p_.process.progress;
+  if (progress.is_locking() && (deferring_ || progress.is_polling())) return active_.push_back(&end);
   bool over = carry(end, kAll);
   // The receiver's last piece is on its way: where there are processors enough, it is there in a moment.
   const int looks_max = p2p_.process.progress->may_spin() ? kLastPieceLooks : 0;
@@ -295,7 +297,7 @@ void LargeMessages::begin(LargeEnd& end, Count budget) {
   if (end.copy != nullptr) {
     end.part = CooperativeCopyEnd(end.copy, end.generation, end.bytes, end.send != nullptr);
   }
-  if (carry(end, budget)) return finish(end);
+  if (!p2p_.process.progress->is_locking() && carry(end, budget)) return finish(end);
   active_.push_back(&end);
 }
 
@@ -303,12 +305,17 @@ bool LargeMessages::poll() {
   bool moved = false;
   for (std::size_t i = 0; i < active_.size();) {
     LargeEnd& end = *active_[i];
+    if (end.in_hand) {
+      ++i;
+      continue;
+    }
+    end.in_hand = true;
     const Count before = end.copied;
     const bool over = carry(end, kTurnBytes);
+    end.in_hand = false;
     moved |= over || end.copied != before;
     if (over) {
-      active_[i] = active_.back();
-      active_.pop_back();
+      take_out(end, i);
       finish(end);
     } else {
       ++i;
@@ -317,6 +324,14 @@ bool LargeMessages::poll() {
   for (const int endpoint : advertising_) publish(endpoint);
   if (!held_back_.empty()) retry_held_back();
   return moved;
+}
+
+/// Out of `active_`, where it stood at `place` before other threads may have changed it.
+void LargeMessages::take_out(const LargeEnd& end, std::size_t place) {
+  if (place >= active_.size() || active_[place] != &end)
+    place = static_cast<std::size_t>(std::find(active_.begin(), active_.end(), &end) - active_.begin());
+  active_[place] = active_.back();
+  active_.pop_back();
 }
 
 /// Copies what this rank can, up to `budget` bytes. Returns whether all of the message has been copied.
@@ -355,8 +370,13 @@ bool LargeMessages::carry_alone(LargeEnd& end, Count budget) {
   return to == end.bytes;
 }
 
-/// Copies the message's bytes [begin, to).
+/// Copies the message's bytes [begin, to), without the process lock.
 void LargeMessages::move(LargeEnd& end, Count begin, Count to) {
+  const Progress::Release released(*p2p_.process.progress, to - begin);
+  copy(end, begin, to);
+}
+
+void LargeMessages::copy(LargeEnd& end, Count begin, Count to) {
   if (end.send != nullptr) map_pages(end.there, begin, to);
   if (end.here.exists()) {
     return end.send != nullptr ? copy_strided(end.here, end.there, begin, to)

@@ -15,7 +15,10 @@
 //
 // Ownership: an End belongs to its rank's pool and lives from when it is known that a request may go one of
 // these ways until the request is complete or goes another way.
-// Thread safety: the process lock guards it; what the ranks share is in PairPage and CooperativeCopy.
+// Thread safety: the process lock guards it; what the ranks share is in PairPage and CooperativeCopy. A
+// thread lets go of the lock while it copies a piece, which it has claimed before and reports with the lock.
+// So the copy is not over meanwhile, and its End, request and line stay. With threads packets only begin a
+// copy: it is carried on by poll(), several by several threads, or by the call that sends.
 //
 // Invariants:
 //  1. The request of an End in `active` is open, and only that End's carry() or finish() completes it.
@@ -23,11 +26,13 @@
 //  3. A rank reads another one's list of blocks only while that one waits for it: the list goes with its
 //     datatype, which may be freed as soon as the request is complete. So what is listed is got or put by one
 //     rank, and neither advertised nor copied by both.
+//  4. An End that is in hand is carried on by that thread alone.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/lazy_table.hpp"
@@ -74,6 +79,7 @@ struct LargeEnd {
   Count bytes = 0;                    // to be copied
   Count copied = 0;                   // of them by this rank
   RequestId other = 0;                // alone: the other end's request, which gets the answer
+  bool in_hand = false;               // a thread copies, and may have let go of the process lock
   bool by_network = false;            // the link copies, and adds one to
   std::uint64_t network_done = 0;     // this
   MemoryKey own;                      // `here`, as the other end may name it; none: it may not
@@ -104,6 +110,20 @@ class LargeMessages {
   };
 
   bool is_exchanging() const { return exchanging_; }
+
+  /// While one of these is there, what is sent is copied later where that lets go of the process lock.
+  class Deferring {
+   public:
+    explicit Deferring(LargeMessages& messages)
+        : messages_(messages), before_(std::exchange(messages.deferring_, true)) {}
+    ~Deferring() { messages_.deferring_ = before_; }
+    Deferring(const Deferring&) = delete;
+    Deferring& operator=(const Deferring&) = delete;
+
+   private:
+    LargeMessages& messages_;
+    const bool before_;
+  };
 
   // --- the sender ---
   /// Whether claim() is worth a call for a message of that size.
@@ -229,6 +249,8 @@ class LargeMessages {
   bool carry_part(LargeEnd& end, Count budget);
   void begin(LargeEnd& end, Count budget);
   void finish(LargeEnd& end);
+  void take_out(const LargeEnd& end, std::size_t place);
+  void copy(LargeEnd& end, Count begin, Count to);
   void retire(const CooperativeCopy& copy);
 
   // network_copies.cpp
@@ -292,6 +314,7 @@ class LargeMessages {
   SlotPool<LargeEnd> ends_;
   std::vector<LargeEnd*> active_;
   bool exchanging_ = false;           // see Exchange
+  bool deferring_ = false;            // see Deferring
   std::vector<int> advertising_;      // endpoints with open_lines
   std::vector<RequestId> held_back_;  // receives that have to wait with their advertisement, as posted
   std::size_t held_back_next_ = 0;    // which one poll() looks at next

@@ -22,8 +22,10 @@ Code refuse_active(Process& process, const Request& request) {
   return process.fail(kErrRequest, "the partitioned request is active, expected it to be completed first");
 }
 
-/// So much is written in one turn, so that what else there is to do gets its turn.
+/// So much is written in one turn, so that what else there is to do gets its turn; and where the process lock
+/// is held meanwhile.
 constexpr Count kTurnBytes = Count{1} << 20;
+constexpr Count kTurnWithLockBytes = 64 << 10;
 
 /// Of `partitions` that fill the same range as `others`: the first of these that `index` overlaps, and the
 /// one behind the last.
@@ -104,7 +106,8 @@ bool PartitionedSend::push_bytes(Count end) {
   Link& link = *comm->process.p2p->link;
   const Count begin = cursor.position();
   if (!there.exists()) return write_partition(link, endpoint, receiver, buffer, cursor, end);
-  const Count to = std::min(end, begin + kTurnBytes);
+  const bool locking = comm->process.progress->is_locking();
+  const Count to = std::min(end, begin + (locking ? kTurnWithLockBytes : kTurnBytes));
   const auto copy = [&] {
     map_pages(there, begin, to);
     if (here.exists()) return copy_strided(here, there, begin, to);

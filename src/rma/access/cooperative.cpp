@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "memory/symmetric_heap.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki::rma {
 namespace {
@@ -75,7 +76,8 @@ bool copy_cooperatively(Win& win, bool is_put, const OriginBuffer& origin, std::
                         const TargetBuffer& remote) {
   const std::byte* from = is_put ? origin.address : target;
   std::byte* to = is_put ? target : origin.address;
-  return move_together(win, origin, remote, {.is_put = is_put}, [from, to](const ByteRange& piece) {
+  return move_together(win, origin, remote, {.is_put = is_put}, [&](const ByteRange& piece) {
+    const Progress::Release released(*win.process.progress, piece.bytes());
     std::memcpy(to + piece.begin, from + piece.begin, static_cast<std::size_t>(piece.bytes()));
   });
 }

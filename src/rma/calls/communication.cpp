@@ -4,6 +4,7 @@
 
 #include "datatype/type_hash.hpp"
 #include "p2p/point_to_point.hpp"
+#include "progress/progress.hpp"
 #include "rma/access/accumulate.hpp"
 #include "rma/access/buffers.hpp"
 #include "rma/access/conflicts.hpp"
@@ -167,8 +168,10 @@ Code put_or_get(Process& process, bool is_put, const OriginBuffer& origin, int t
     });
   }
   std::byte* const place = address_of(win, remote);
-  if (!copy_cooperatively(win, is_put, origin, place, remote))
+  if (!copy_cooperatively(win, is_put, origin, place, remote)) {
+    const Progress::Release released(*process.progress, remote.bytes());
     is_put ? put_mapped(origin, place, remote) : get_mapped(origin, place, remote);
+  }
   return finished(win, request);
 }
 

@@ -122,7 +122,7 @@ TEST(Session, ThreadsCreateAtOnce) {
       3,
       [](Process& process) {
         Rank on(process);
-        std::unique_lock lock(process.mutex);
+        std::unique_lock lock(process.lock);
         const Ref<Session> session = open_session(process);
         const Ref<Group> world = group_of(process, *session, "mpi://WORLD");
         lock.unlock();
@@ -130,7 +130,7 @@ TEST(Session, ThreadsCreateAtOnce) {
         for (int worker = 0; worker < 4; ++worker) {
           workers.emplace_back([&, worker] {
             for (int lap = 0; lap < 10; ++lap) {
-              const std::lock_guard inside(process.mutex);
+              const std::lock_guard inside(process.lock);
               Comm* comm = create(process, *world, "worker " + std::to_string(worker));
               use(on, *comm);
               release(comm);

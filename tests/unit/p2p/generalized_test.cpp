@@ -240,16 +240,16 @@ TEST(Generalized, AnotherThreadCompletesItWhileThisOneSleeps) {
           Log log;
           Request* request = nullptr;
           {
-            const std::lock_guard lock(process.mutex);
+            const std::lock_guard lock(process.lock);
             request = start(on, log);
           }
           std::thread worker([&on, request] {
             std::this_thread::sleep_for(std::chrono::milliseconds(2));
-            const std::lock_guard lock(on.process.mutex);
+            const std::lock_guard lock(on.process.lock);
             EXPECT_EQ(complete(on, request), 0);
           });
           {
-            const std::lock_guard lock(process.mutex);
+            const std::lock_guard lock(process.lock);
             EXPECT_EQ(on.wait(request), 0);
           }
           worker.join();

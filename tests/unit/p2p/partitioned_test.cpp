@@ -292,7 +292,7 @@ TEST(Partitioned, ThreadsMakePartitionsReady) {
         constexpr int kThreads = 4;
         constexpr int kEach = 8;
         Bytes data(kThreads * kEach * 700);
-        std::unique_lock lock(process.mutex);
+        std::unique_lock lock(process.lock);
         Request* request =
             on.rank == 0 ? psend(on, data, kThreads * kEach, 1) : precv(on, data, kThreads * kEach, 0);
         for (std::uint32_t lap = 0; lap < 5; ++lap) {
@@ -307,12 +307,12 @@ TEST(Partitioned, ThreadsMakePartitionsReady) {
                 const auto first = static_cast<std::ptrdiff_t>(partition) * 700;
                 if (on.rank == 0) {
                   std::copy_n(whole.begin() + first, 700, data.begin() + first);
-                  const std::lock_guard inside(process.mutex);
+                  const std::lock_guard inside(process.lock);
                   EXPECT_EQ(api::pready(process, partition, request), 0);
                   continue;
                 }
                 for (bool flag = false; !flag; std::this_thread::yield()) {
-                  const std::lock_guard inside(process.mutex);
+                  const std::lock_guard inside(process.lock);
                   EXPECT_EQ(api::parrived(process, request, partition, &flag), 0);
                 }
                 EXPECT_TRUE(

@@ -109,7 +109,7 @@ TEST(ShortReceive, WorksUnderTheProcessLock) {
   run_ranks(2,
             [](Process& process) {
               Rank on(process);
-              std::unique_lock lock(process.mutex);
+              std::unique_lock lock(process.lock);
               for (std::uint32_t i = 0; i < 500; ++i) {
                 const std::size_t size = kSizes[i % std::size(kSizes)];
                 if (on.rank == 0) {

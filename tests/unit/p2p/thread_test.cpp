@@ -23,7 +23,7 @@ constexpr int kSteps = 40;
 /// api::f(process, …) as the binding calls it.
 template <class... Parameters, class... Arguments>
 void call(Code (*function)(Process&, Parameters...), Process& process, Arguments... arguments) {
-  const std::lock_guard lock(process.mutex);
+  const std::lock_guard lock(process.lock);
   EXPECT_EQ(function(process, arguments...), kSuccess);
 }
 
@@ -188,6 +188,79 @@ TEST(Threads, MatchedProbesTakeEachMessageOnce) {
       EXPECT_EQ(seen[me][static_cast<std::size_t>(status.source * kMessages + status.tag)]++, 0);
     }
   });
+}
+
+// Copies for which the threads let go of the lock: they overlap, and each message is copied once. Dense
+// buffers and blocks at a stride; sends that come before their receives, and behind them.
+TEST(Threads, LongMessagesOfAllThreadsAtOnce) {
+  constexpr int kLongSteps = 12;
+  run_threads(2, [](Rank& rank, int thread) {
+    const int peer = 1 - rank.rank;
+    Datatype* blocks = nullptr;
+    call(api::type_vector, rank.process, Count{2000}, Count{100}, Count{120}, rank.byte, &blocks, false);
+    call(api::type_commit, rank.process, &blocks);
+    for (int step = 0; step < kLongSteps; ++step) {
+      constexpr std::size_t kSizes[] = {40'000, 300'000, 3'000'000};
+      const bool dense = step % 4 != 3;
+      const std::size_t size = dense ? kSizes[static_cast<std::size_t>(step) % 3] : 240'000;
+      const auto pattern_of = [&](int source) {
+        return pattern(size, static_cast<std::uint32_t>(source * 1000 + thread * 100 + step));
+      };
+      const Bytes out = pattern_of(rank.rank);
+      Bytes in(size);
+      Datatype* const type = dense ? rank.byte : blocks;
+      const Count count = dense ? static_cast<Count>(size) : 1;
+      Request* requests[2] = {};
+      const auto receive = [&] {
+        call(api::irecv, rank.process, in.data(), count, type, peer, thread, rank.world, &requests[0]);
+      };
+      if (step % 2 == 0) receive();
+      call(step % 3 == 0 ? api::issend : api::isend, rank.process, out.data(), count, type, peer, thread,
+           rank.world, &requests[1]);
+      if (step % 2 != 0) receive();
+      call(api::waitall, rank.process, Count{2}, requests, nullptr);
+      const Bytes expected = pattern_of(peer);
+      if (dense) {
+        EXPECT_TRUE(in == expected);
+        continue;
+      }
+      for (std::size_t at = 0; at < size; ++at)
+        ASSERT_EQ(in[at], at % 120 < 100 && at < 239'980 ? expected[at] : 0) << at;
+    }
+    call(api::type_free, rank.process, &blocks);
+  });
+}
+
+// Reductions and copies without the lock, in blocking collectives, in those that any thread's poll carries
+// on, and beside long messages.
+TEST(Threads, LongCollectivesOfAllThreadsAtOnce) {
+  constexpr Count kInts = 50'000;
+  std::vector<std::vector<Comm*>> comms(2, std::vector<Comm*>(kThreads));
+  const auto make = [&](Rank& rank) {
+    for (Comm*& comm : comms[static_cast<std::size_t>(rank.rank)])
+      call(api::comm_dup, rank.process, rank.world, &comm);
+  };
+  const auto body = [&](Rank& rank, int thread) {
+    Comm* comm = comms[static_cast<std::size_t>(rank.rank)][static_cast<std::size_t>(thread)];
+    auto* sum = static_cast<Op*>(rank.process.objects->predefined[kMpiSum]);
+    for (int step = 0; step < 6; ++step) {
+      const std::vector<int> mine(kInts, 1 + rank.rank + 10 * thread + step);
+      std::vector<int> now(kInts), later(kInts), mixed(2 * kInts);
+      Request* requests[2] = {};
+      call(api::iallreduce, rank.process, mine.data(), later.data(), kInts, rank.integer, sum, comm,
+           &requests[0]);
+      call(api::iallgather, rank.process, mine.data(), kInts, rank.integer, mixed.data(), kInts, rank.integer,
+           comm, &requests[1]);
+      call(api::allreduce, rank.process, mine.data(), now.data(), kInts, rank.integer, sum, comm);
+      call(api::waitall, rank.process, Count{2}, requests, nullptr);
+      const int expected = 3 + 2 * (10 * thread + step);
+      EXPECT_EQ(now, std::vector<int>(kInts, expected));
+      EXPECT_EQ(later, now);
+      EXPECT_EQ(mixed[0] + mixed[kInts], expected);
+    }
+    call(api::comm_free, rank.process, &comm);
+  };
+  run_threads(2, body, make);
 }
 
 TEST(Threads, CollectivesOnDifferentCommunicators) {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "base/process.hpp"
 #include "link/link.hpp"
@@ -110,10 +111,10 @@ class LoneNode final : public Node {
 TEST(Progress, AWaitOfHoursEndsByAScriptedClock) {
   test::ScriptedTime time;
   LoneNode node;
-  std::mutex mutex;
+  ProcessLock lock;
   Counters counters;
   const EventSwitch events;
-  Progress progress(time, time, node, mutex, 0, counters, events);
+  Progress progress(time, time, node, lock, 0, counters, events);
   const auto begin = std::chrono::steady_clock::now();
   progress.wait_until([&] { return progress.now_ns() >= kHourNs; });
   const auto took = std::chrono::steady_clock::now() - begin;
@@ -127,12 +128,106 @@ TEST(Progress, AWaitOfHoursEndsByAScriptedClock) {
 TEST(Progress, OffersItsProcessorForAWhileByTheScriptedClockBeforeItSleeps) {
   test::ScriptedTime time;
   LoneNode node;
-  std::mutex mutex;
+  ProcessLock lock;
   Counters counters;
   const EventSwitch events;
-  Progress progress(time, time, node, mutex, 0, counters, events);
+  Progress progress(time, time, node, lock, 0, counters, events);
   progress.wait_until([&] { return time.sleeps == 1; });
   EXPECT_EQ(counters.yields, 201U) << "200 us, of 1 us for each offer";
+}
+
+/// Lets go of the lock in its first poll until it has been polled a second time, by another thread.
+class HookThatReleases final : public ProgressHook {
+ public:
+  explicit HookThatReleases(Progress& progress) : progress_(progress) {}
+  bool poll() override {
+    if (polls_++ != 0) return false;
+    const Progress::Release released(progress_);
+    EXPECT_FALSE(progress_.is_polling());
+    first_is_out = true;
+    while (!second_is_over) std::this_thread::yield();
+    return true;
+  }
+
+  std::atomic<bool> first_is_out = false;
+  std::atomic<bool> second_is_over = false;
+
+ private:
+  Progress& progress_;
+  int polls_ = 0;
+};
+
+// A hook that has let go of the lock keeps nobody from making progress, and finds the lock and the line as
+// they were.
+TEST(Progress, AnotherThreadPollsWhileAHookHasLetGoOfTheLock) {
+  WorldOptions options;
+  options.thread_level = ThreadLevel::kMultiple;
+  run_ranks(
+      1,
+      [](Process& process) {
+        Progress& progress = *process.progress;
+        HookThatReleases hook(progress);
+        process.lock.lock();
+        progress.add(&hook);
+        process.lock.unlock();
+        std::thread first([&] {
+          const std::lock_guard inside(process.lock);
+          process.line.tag.store(4711, std::memory_order_relaxed);
+          EXPECT_TRUE(progress.poll());
+          EXPECT_EQ(process.line.tag.load(std::memory_order_relaxed), 4711)
+              << "the line is this call's again";
+          EXPECT_FALSE(progress.is_polling());
+        });
+        while (!hook.first_is_out) std::this_thread::yield();
+        {
+          const std::lock_guard inside(process.lock);
+          const std::uint64_t polls = process.counters.polls;
+          process.line.word.store(next_call(process.line.word.load(), Function::kSend));
+          process.line.tag.store(1, std::memory_order_relaxed);
+          progress.poll();
+          EXPECT_EQ(process.counters.polls, polls + 1) << "a sweep of its own";
+          hook.second_is_over = true;
+        }
+        first.join();
+        const std::lock_guard inside(process.lock);
+        progress.remove(&hook);
+      },
+      options);
+}
+
+TEST(Progress, WithoutThreadsNothingIsReleased) {
+  run_ranks(1, [](Process& process) {
+    process.lock.lock();
+    std::atomic<bool> came_in = false;
+    std::thread other;
+    {
+      const Progress::Release released(*process.progress);
+      other = std::thread([&] {
+        const std::lock_guard inside(process.lock);
+        came_in = true;
+      });
+      while (!process.lock.is_wanted() && !came_in) std::this_thread::yield();
+      EXPECT_FALSE(came_in) << "it was left as it was";
+    }
+    process.lock.unlock();
+    other.join();
+  });
+}
+
+TEST(ProcessLock, KnowsWhetherItIsWantedAndLetsOthersHaveATurn) {
+  ProcessLock lock;
+  lock.lock();
+  EXPECT_FALSE(lock.is_wanted());
+  std::atomic<bool> had_a_turn = false;
+  std::thread other([&] {
+    const std::lock_guard inside(lock);
+    had_a_turn = true;
+  });
+  while (!lock.is_wanted()) std::this_thread::yield();
+  lock.unlock();
+  other.join();
+  EXPECT_TRUE(had_a_turn);
+  lock.wait_for_another();  // returns: nobody waits
 }
 
 // A whole rank lives in that time: what it waits for is never sent.

@@ -278,14 +278,14 @@ void run_ranks(int size, const std::function<void(Process&)>& body, const WorldO
       const std::unique_ptr<Process> process = make_process(starter, options.config, options.thread_level);
       process->callbacks = &callbacks;
       {
-        std::unique_lock lock(process->mutex, std::defer_lock);
+        std::unique_lock lock(process->lock, std::defer_lock);
         if (options.thread_level == ThreadLevel::kMultiple) lock.lock();
         start_world(*process);
       }
       body(*process);
       {
         // As the binding does during every call.
-        std::unique_lock lock(process->mutex, std::defer_lock);
+        std::unique_lock lock(process->lock, std::defer_lock);
         if (options.thread_level == ThreadLevel::kMultiple) lock.lock();
         begin_end_of_world(*process);
         finish_world(*process);
