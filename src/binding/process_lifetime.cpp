@@ -10,6 +10,7 @@
 #include "binding/call/call.hpp"
 #include "binding/call/callbacks.hpp"
 #include "environment/environment.hpp"
+#include "environment/progress_thread.hpp"
 #include "job/start/make_starter.hpp"
 #include "object/objects.hpp"
 #include "tool/tool.hpp"
@@ -27,6 +28,7 @@ struct Owned {
 };
 Owned* owned = nullptr;
 int users = 0;
+ProgressThread* progress_thread = nullptr;  // of the users of now; never unmade when the program just ends
 
 /// The user's error classes and codes outlive each use of the Process.
 void hand_on_user_errors(Process& from, Process& to) {
@@ -76,12 +78,16 @@ bool begin_use(ThreadLevel level, bool locking, const Beginning& beginning, std:
   if (owned == nullptr && !make_owned(level, beginning, error)) return false;
   if (users++ == 0) {
     Process& process = *owned->process;
+    const bool has_thread = ProgressThread::is_wanted(process);
+    locking = locking || has_thread;
     set_thread_level(process, level, locking);
     hand_on_user_errors(outside(), process);
     hand_on_tool(outside(), process);
     binding.process = &process;
     binding.locking = locking;
     binding.notes_origins = process.config.check >= 3;
+    // It is in a call for as long as it lives: a tool's functions that it runs find the lock held.
+    if (has_thread) progress_thread = new ProgressThread(process, [] { call_depth = 1; });
   }
   return true;
 }
@@ -96,6 +102,7 @@ bool is_last_user() {
 
 void end_use() {
   if (--users != 0) return;
+  delete std::exchange(progress_thread, nullptr);
   hand_on_user_errors(*binding.process, outside());
   hand_on_tool(*binding.process, outside());
   binding.process->counters = {};  // they come back with the next user

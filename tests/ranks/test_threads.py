@@ -29,3 +29,22 @@ def test_a_mutex_of_the_user_taken_in_a_callback_keeps_no_other_thread_waiting(r
     done = run("callback_mutex.c", ranks, tmp_path / "converted", timeout=60)
     assert done.returncode == 0, done.text
     assert "callbacks: right" in done.stdout, done.text
+
+
+@pytest.mark.parametrize("program, words", [("ring.c", ()), ("thread_storm.c", (1, 3, 100))])
+def test_a_thread_that_makes_progress_beside_all_kinds_of_programs(run, program, words):
+    done = run(program, 2, *words, environment={"TASUKI_PROGRESS_THREAD": "1"}, timeout=120)
+    assert done.returncode == 0, done.text
+
+
+def test_progress_goes_on_while_the_program_computes(run):
+    """Either rank looks into its buffer alone until something has come there."""
+    done = run("progress_thread.c", 2, environment={"TASUKI_PROGRESS_THREAD": "1"}, timeout=60)
+    assert done.returncode == 0, done.text
+    assert "progress: right" in done.stdout, done.text
+
+
+def test_another_word_for_the_thread_that_makes_progress_is_refused(run):
+    done = run("ring.c", 1, environment={"TASUKI_PROGRESS_THREAD": "often"})
+    assert done.returncode != 0
+    assert 'TASUKI_PROGRESS_THREAD = "often", expected 0, 1 or auto' in done.text, done.text

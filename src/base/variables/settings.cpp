@@ -286,6 +286,7 @@ constexpr const char* kOtherNames[] = {
     "TASUKI_HEAP_LINK",
     "TASUKI_HOST_SILENCE_SECONDS",
     "TASUKI_LAUNCHER_TREE",
+    "TASUKI_PROGRESS_THREAD",
 };
 
 /// Digits, then optionally k, M or G (powers of 1024) where `suffixes` are allowed.
