@@ -83,6 +83,8 @@ bench: build $(STAMPS)/venv-demo $(if $(PEERS),,peers)
 	@$(IN_VENV)/python bench/run.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) --out $(BUILD)/bench
 	@$(IN_VENV)/python bench/over_hosts.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) \
 	    --out $(BUILD)/bench --only starts --only agents
+	@$(IN_VENV)/python bench/run_threads.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) \
+	    --out $(BUILD)/bench
 	@$(IN_VENV)/python bench/fortran_calls.py --prefix $(PREFIX) --peers $(PEERS_DEBIAN) --out $(BUILD)/bench
 
 bench-io: build $(if $(PEERS),,peers)
