@@ -65,7 +65,7 @@ def test_the_distance_and_its_thresholds_are_told(run, distance, expected):
 
 @pytest.mark.parametrize("network", ["model", "fabric"])
 def test_ways_to_other_nodes_are_told_in_words_of_their_own(mpiexec, build, network):
-    options = ("-n", 3, "--nodes", 2, "--network", network)
+    options = ("-n", 3, "--nodes", 2, f"--network={network}")
     done = mpiexec(*options, build("exchange.c"), environment={"TASUKI_EXPLAIN": "all"})
     if network == "fabric" and "libfabric" in done.stderr and done.returncode != 0:
         pytest.skip("this machine has no libfabric")
