@@ -166,6 +166,42 @@ def _before(function: Function) -> str:
     return ""
 
 
+# How long the arrays of INTEGERs are that have no length of their own, by (function, parameter) as patterns:
+# one for each rank, those of the root alone, or one for each neighbour. Those that MPI_IN_PLACE makes unused
+# have none.
+UNUSED_IN_PLACE = r"MPI_I?alltoall[vw](_init)?", "sendcounts|sdispls"
+INTEGERS = r"(send|recv)counts|s?displs|rdispls"
+INTEGER_LENGTHS = [
+    (r"MPI_I?(gatherv|scatterv)(_init)?", INTEGERS, "peers_at_root(*root, *comm)"),
+    (r"MPI_I?neighbor_\w+", "recvcounts|displs|rdispls", "neighbors(*comm).in"),
+    (r"MPI_I?neighbor_\w+", "sendcounts|sdispls", "neighbors(*comm).out"),
+    (r"MPI_I?(allgatherv|alltoall[vw]|reduce_scatter)(_init)?", INTEGERS, "peers(*comm)"),
+]
+
+
+def _look_at_integers(function: Function) -> str:
+    """In a program whose INTEGERs have eight bytes: whether its arrays have, too (fortran/sentinels.hpp)."""
+    texts = []
+    for parameter in function.parameters:
+        name, length = parameter.name, parameter.length
+        if not parameter.is_array or parameter.direction != "in" or _pointee(parameter) != "int":
+            continue
+        if all(
+            re.fullmatch(pattern, text, re.IGNORECASE)
+            for pattern, text in zip(UNUSED_IN_PLACE, (function.name, name), strict=True)
+        ):
+            continue
+        for pattern, names, of_ranks in INTEGER_LENGTHS:
+            if re.fullmatch(pattern, function.name, re.IGNORECASE) and re.fullmatch(names, name):
+                texts.append(f'look_at_integers("{function.name}", "{name}", {name}, {of_ranks});')
+                break
+        else:
+            scalar = isinstance(length, str) and (of := function.find(length)) and not of.is_array
+            if scalar and _pointee(of) == "int" and parameter.kind not in ("WEIGHT", "LOGICAL"):
+                texts.append(f'look_at_integers("{function.name}", "{name}", {name}, *{length});')
+    return f"if (has_wide_integers) [[unlikely]] {{ {' '.join(texts)} }}\n  " if texts else ""
+
+
 def _after(function: Function) -> str:
     """What happens to results between C's call and the end."""
     texts = []
@@ -231,7 +267,7 @@ def entry(procedure: Procedure, function: Function) -> str:
     call = f"kCall({', '.join(one.expression for one in arguments)})"
     name = function.name.lower()
     returns = function.returns if is_value else "void"
-    before, after = _before(function), _after(function)
+    before, after = _look_at_integers(function) + _before(function), _after(function)
     if is_value:
         body = f"return {call};"
     elif after:

@@ -14,6 +14,15 @@ std::int64_t peers(Fint comm) {
   return size;
 }
 
+std::int64_t peers_at_root(Fint root, Fint comm) {
+  const auto communicator = c_handle<MPI_Comm>(comm);
+  int is_inter = 0;
+  int rank = 0;
+  if (comm == number(MPI_COMM_NULL) || PMPI_Comm_test_inter(communicator, &is_inter) != MPI_SUCCESS) return 0;
+  PMPI_Comm_rank(communicator, &rank);
+  return root == (is_inter != 0 ? MPI_ROOT : rank) ? peers(comm) : 0;
+}
+
 Degrees neighbors(Fint comm) {
   const auto communicator = c_handle<MPI_Comm>(comm);
   int topology = MPI_UNDEFINED;

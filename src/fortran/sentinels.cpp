@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <atomic>
 #include <cstdio>
 
 extern "C" {
@@ -34,6 +35,10 @@ namespace tasuki::fortran {
 MpifPlaces mpif = {&mpipriv1_.bottom, &mpipriv1_.in_place, mpipriv1_.status_ignore, mpipriv2_.statuses_ignore,
                    &mpipriv2_.errcodes_ignore};
 
+#ifndef TASUKI_ABI_MPICH
+bool has_wide_integers = false;
+#endif
+
 namespace {
 
 /// A program with INTEGERs of eight bytes: its copies of the common blocks have twice the size.
@@ -45,6 +50,9 @@ namespace {
   const auto* const first = reinterpret_cast<const std::int64_t*>(&mpipriv1_);
   const auto* const second = reinterpret_cast<const std::int64_t*>(&mpipriv2_);
   mpif = {first, first + 1, first + 2, second, second + kStatusIntegers};
+#ifndef TASUKI_ABI_MPICH
+  has_wide_integers = true;
+#endif
   tasuki_fortran_hint =
       "the program was compiled with INTEGERs of 8 bytes, MPI's have 4: arrays that MPI reads or fills "
       "(statuses, requests, counts) have to be INTEGER(4) (docs/fortran.md)";
@@ -59,6 +67,24 @@ void tell_of_wide_integers() {
     return;
   std::fprintf(stderr, "tasuki: %s\n", tasuki_fortran_hint);
 #endif
+}
+
+void look_at_integers(const char* function, const char* name, const Fint* array, std::int64_t count) {
+  static std::atomic<bool> is_told = false;
+  bool is_zero = true;
+  for (std::int64_t i = 0; i + 1 < count; i += 2) {
+    if (array[i + 1] != (array[i] < 0 ? -1 : 0)) return;
+    is_zero = is_zero && array[i] == 0;
+  }
+  if (is_zero || is_told.exchange(true)) return;
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::fprintf(
+      stderr,
+      "tasuki: rank %d: %s: %s = %d, %d%s: every second element is the upper half of the one before, if "
+      "the array has INTEGERs of 8 bytes; expected INTEGER(4), of which MPI reads %lld "
+      "(docs/fortran.md)\n",
+      rank, function, name, array[0], array[1], count > 2 ? " ..." : "", static_cast<long long>(count));
 }
 
 #ifdef TASUKI_ABI_MPICH

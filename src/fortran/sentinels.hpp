@@ -43,6 +43,16 @@ extern MpifPlaces mpif [[gnu::visibility("hidden")]];
 /// In MPI_Init: says what does not work in a program with INTEGERs of eight bytes, where that was built with
 /// our mpif.h. Those that were built with MPICH's are older than we are, and know what works there.
 void tell_of_wide_integers();
+/// Whether the program's INTEGERs have eight bytes, by the size of its common blocks, and our mpif.h says so.
+#ifdef TASUKI_ABI_MPICH
+inline constexpr bool has_wide_integers = false;
+#else
+extern bool has_wide_integers [[gnu::visibility("hidden")]];
+#endif
+/// In such a program: says, once, that an array which MPI reads looks as if its elements had eight bytes.
+/// Only a note, for an array of four bytes whose every second element is 0 looks alike.
+[[gnu::noinline, gnu::cold]] void look_at_integers(const char* function, const char* name, const Fint* array,
+                                                   std::int64_t count);
 
 // Whether an address is that of a sentinel, in any interface: of those that short calls do not ask for.
 bool is_unweighted(const void* address);

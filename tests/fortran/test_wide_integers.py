@@ -28,6 +28,14 @@ def test_an_array_of_requests_is_told(build, mpiexec, compiler):
     assert HINT in done.stderr and "wide.F90:" in done.stderr, done.text
 
 
+def test_an_array_of_counts_is_told_once(build, mpiexec, compiler):
+    program = build(compiler, "wide.F90", *flags_of(compiler, "mpif.h"), WIDE, "-w")
+    done = mpiexec("-n", 3, program, "counts")
+    assert done.returncode == 0 and done.stdout.strip() == "all is well", done.text
+    told = [line for line in done.stderr.splitlines() if "every second element" in line]
+    assert len(told) == 1 and "rank 0: MPI_Scatterv: sendcounts = 1, 0 ..." in told[0], done.text
+
+
 def test_the_mpich_abi(mpiexec, tmp_path):
     flags = [*flags_of("gfortran", "mpif.h"), WIDE, "-w"]
     done = with_our_modules(flags, "wide.F90", tmp_path / "wide")

@@ -100,6 +100,7 @@ extern "C" decltype(mpi_allgather_init_c_f08ts_) mpi_allgather_init_f08ts_large_
 extern "C" decltype(pmpi_allgather_init_c_f08ts_) pmpi_allgather_init_f08ts_large_ __attribute__((weak, alias("pmpi_allgather_init_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_allgatherv(const void* sendbuf, const int* sendcount, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* displs, const Fint* recvtype, const Fint* comm, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Allgatherv", "recvcounts", recvcounts, peers(*comm)); look_at_integers("MPI_Allgatherv", "displs", displs, peers(*comm)); }
   give(ierror, kCall(c_buffer(sendbuf), *sendcount, c_handle<MPI_Datatype>(*sendtype), c_buffer(recvbuf), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm)));
 }
 extern "C" void mpi_allgatherv_(const void* sendbuf, const int* sendcount, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* displs, const Fint* recvtype, const Fint* comm, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_allgatherv<MPI_Allgatherv>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, ierror); }
@@ -144,6 +145,7 @@ extern "C" decltype(mpi_allgatherv_c_f08ts_) mpi_allgatherv_f08ts_large_ __attri
 extern "C" decltype(pmpi_allgatherv_c_f08ts_) pmpi_allgatherv_f08ts_large_ __attribute__((weak, alias("pmpi_allgatherv_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_allgatherv_init(const void* sendbuf, const int* sendcount, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* displs, const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Allgatherv_init", "recvcounts", recvcounts, peers(*comm)); look_at_integers("MPI_Allgatherv_init", "displs", displs, peers(*comm)); }
   give(ierror, kCall(c_buffer(sendbuf), *sendcount, c_handle<MPI_Datatype>(*sendtype), c_buffer(recvbuf), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_allgatherv_init_(const void* sendbuf, const int* sendcount, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* displs, const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_allgatherv_init<MPI_Allgatherv_init>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request, ierror); }
@@ -378,6 +380,7 @@ extern "C" decltype(mpi_alltoall_init_c_f08ts_) mpi_alltoall_init_f08ts_large_ _
 extern "C" decltype(pmpi_alltoall_init_c_f08ts_) pmpi_alltoall_init_f08ts_large_ __attribute__((weak, alias("pmpi_alltoall_init_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_alltoallv(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtype, const Fint* comm, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Alltoallv", "recvcounts", recvcounts, peers(*comm)); look_at_integers("MPI_Alltoallv", "rdispls", rdispls, peers(*comm)); }
   give(ierror, kCall(c_buffer(sendbuf), sendcounts, sdispls, c_handle<MPI_Datatype>(*sendtype), c_buffer(recvbuf), recvcounts, rdispls, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm)));
 }
 extern "C" void mpi_alltoallv_(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtype, const Fint* comm, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_alltoallv<MPI_Alltoallv>(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, ierror); }
@@ -418,6 +421,7 @@ extern "C" decltype(mpi_alltoallv_c_f08ts_) mpi_alltoallv_f08ts_large_ __attribu
 extern "C" decltype(pmpi_alltoallv_c_f08ts_) pmpi_alltoallv_f08ts_large_ __attribute__((weak, alias("pmpi_alltoallv_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_alltoallv_init(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Alltoallv_init", "recvcounts", recvcounts, peers(*comm)); look_at_integers("MPI_Alltoallv_init", "rdispls", rdispls, peers(*comm)); }
   give(ierror, kCall(c_buffer(sendbuf), sendcounts, sdispls, c_handle<MPI_Datatype>(*sendtype), c_buffer(recvbuf), recvcounts, rdispls, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_alltoallv_init_(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_alltoallv_init<MPI_Alltoallv_init>(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror); }
@@ -460,6 +464,7 @@ extern "C" decltype(mpi_alltoallv_init_c_f08ts_) mpi_alltoallv_init_f08ts_large_
 extern "C" decltype(pmpi_alltoallv_init_c_f08ts_) pmpi_alltoallv_init_f08ts_large_ __attribute__((weak, alias("pmpi_alltoallv_init_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_alltoallw(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtypes, const Fint* comm, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Alltoallw", "recvcounts", recvcounts, peers(*comm)); look_at_integers("MPI_Alltoallw", "rdispls", rdispls, peers(*comm)); }
   give(ierror, kCall(c_buffer(sendbuf), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers(*comm)), c_buffer(recvbuf), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm)));
 }
 extern "C" void mpi_alltoallw_(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtypes, const Fint* comm, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_alltoallw<MPI_Alltoallw>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, ierror); }
@@ -500,6 +505,7 @@ extern "C" decltype(mpi_alltoallw_c_f08ts_) mpi_alltoallw_f08ts_large_ __attribu
 extern "C" decltype(pmpi_alltoallw_c_f08ts_) pmpi_alltoallw_f08ts_large_ __attribute__((weak, alias("pmpi_alltoallw_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_alltoallw_init(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtypes, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Alltoallw_init", "recvcounts", recvcounts, peers(*comm)); look_at_integers("MPI_Alltoallw_init", "rdispls", rdispls, peers(*comm)); }
   give(ierror, kCall(c_buffer(sendbuf), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers(*comm)), c_buffer(recvbuf), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_alltoallw_init_(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtypes, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_alltoallw_init<MPI_Alltoallw_init>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror); }
@@ -834,6 +840,7 @@ extern "C" decltype(mpi_gather_init_c_f08ts_) mpi_gather_init_f08ts_large_ __att
 extern "C" decltype(pmpi_gather_init_c_f08ts_) pmpi_gather_init_f08ts_large_ __attribute__((weak, alias("pmpi_gather_init_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_gatherv(const void* sendbuf, const int* sendcount, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* displs, const Fint* recvtype, const int* root, const Fint* comm, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Gatherv", "recvcounts", recvcounts, peers_at_root(*root, *comm)); look_at_integers("MPI_Gatherv", "displs", displs, peers_at_root(*root, *comm)); }
   give(ierror, kCall(c_buffer(sendbuf), *sendcount, c_handle<MPI_Datatype>(*sendtype), c_buffer(recvbuf), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm)));
 }
 extern "C" void mpi_gatherv_(const void* sendbuf, const int* sendcount, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* displs, const Fint* recvtype, const int* root, const Fint* comm, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_gatherv<MPI_Gatherv>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, ierror); }
@@ -878,6 +885,7 @@ extern "C" decltype(mpi_gatherv_c_f08ts_) mpi_gatherv_f08ts_large_ __attribute__
 extern "C" decltype(pmpi_gatherv_c_f08ts_) pmpi_gatherv_f08ts_large_ __attribute__((weak, alias("pmpi_gatherv_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_gatherv_init(const void* sendbuf, const int* sendcount, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* displs, const Fint* recvtype, const int* root, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Gatherv_init", "recvcounts", recvcounts, peers_at_root(*root, *comm)); look_at_integers("MPI_Gatherv_init", "displs", displs, peers_at_root(*root, *comm)); }
   give(ierror, kCall(c_buffer(sendbuf), *sendcount, c_handle<MPI_Datatype>(*sendtype), c_buffer(recvbuf), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_gatherv_init_(const void* sendbuf, const int* sendcount, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* displs, const Fint* recvtype, const int* root, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_gatherv_init<MPI_Gatherv_init>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request, ierror); }
@@ -972,6 +980,7 @@ extern "C" decltype(mpi_iallgather_c_f08ts_) mpi_iallgather_f08ts_large_ __attri
 extern "C" decltype(pmpi_iallgather_c_f08ts_) pmpi_iallgather_f08ts_large_ __attribute__((weak, alias("pmpi_iallgather_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_iallgatherv(const void* sendbuf, const int* sendcount, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* displs, const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Iallgatherv", "recvcounts", recvcounts, peers(*comm)); look_at_integers("MPI_Iallgatherv", "displs", displs, peers(*comm)); }
   give(ierror, kCall(c_buffer(sendbuf), *sendcount, c_handle<MPI_Datatype>(*sendtype), c_buffer(recvbuf), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_iallgatherv_(const void* sendbuf, const int* sendcount, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* displs, const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_iallgatherv<MPI_Iallgatherv>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request, ierror); }
@@ -1114,6 +1123,7 @@ extern "C" decltype(mpi_ialltoall_c_f08ts_) mpi_ialltoall_f08ts_large_ __attribu
 extern "C" decltype(pmpi_ialltoall_c_f08ts_) pmpi_ialltoall_f08ts_large_ __attribute__((weak, alias("pmpi_ialltoall_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_ialltoallv(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Ialltoallv", "recvcounts", recvcounts, peers(*comm)); look_at_integers("MPI_Ialltoallv", "rdispls", rdispls, peers(*comm)); }
   give(ierror, kCall(c_buffer(sendbuf), sendcounts, sdispls, c_handle<MPI_Datatype>(*sendtype), c_buffer(recvbuf), recvcounts, rdispls, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_ialltoallv_(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_ialltoallv<MPI_Ialltoallv>(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request, ierror); }
@@ -1156,6 +1166,7 @@ extern "C" decltype(mpi_ialltoallv_c_f08ts_) mpi_ialltoallv_f08ts_large_ __attri
 extern "C" decltype(pmpi_ialltoallv_c_f08ts_) pmpi_ialltoallv_f08ts_large_ __attribute__((weak, alias("pmpi_ialltoallv_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_ialltoallw(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtypes, const Fint* comm, Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Ialltoallw", "recvcounts", recvcounts, peers(*comm)); look_at_integers("MPI_Ialltoallw", "rdispls", rdispls, peers(*comm)); }
   give(ierror, kCall(c_buffer(sendbuf), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers(*comm)), c_buffer(recvbuf), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_ialltoallw_(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtypes, const Fint* comm, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_ialltoallw<MPI_Ialltoallw>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request, ierror); }
@@ -1346,6 +1357,7 @@ extern "C" decltype(mpi_igather_c_f08ts_) mpi_igather_f08ts_large_ __attribute__
 extern "C" decltype(pmpi_igather_c_f08ts_) pmpi_igather_f08ts_large_ __attribute__((weak, alias("pmpi_igather_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_igatherv(const void* sendbuf, const int* sendcount, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* displs, const Fint* recvtype, const int* root, const Fint* comm, Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Igatherv", "recvcounts", recvcounts, peers_at_root(*root, *comm)); look_at_integers("MPI_Igatherv", "displs", displs, peers_at_root(*root, *comm)); }
   give(ierror, kCall(c_buffer(sendbuf), *sendcount, c_handle<MPI_Datatype>(*sendtype), c_buffer(recvbuf), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_igatherv_(const void* sendbuf, const int* sendcount, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* displs, const Fint* recvtype, const int* root, const Fint* comm, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_igatherv<MPI_Igatherv>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request, ierror); }
@@ -1438,6 +1450,7 @@ extern "C" decltype(mpi_ireduce_c_f08ts_) mpi_ireduce_f08ts_large_ __attribute__
 extern "C" decltype(pmpi_ireduce_c_f08ts_) pmpi_ireduce_f08ts_large_ __attribute__((weak, alias("pmpi_ireduce_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_ireduce_scatter(const void* sendbuf, void* recvbuf, const int* recvcounts, const Fint* datatype, const Fint* op, const Fint* comm, Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Ireduce_scatter", "recvcounts", recvcounts, peers(*comm)); }
   give(ierror, kCall(c_buffer(sendbuf), c_buffer(recvbuf), recvcounts, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_ireduce_scatter_(const void* sendbuf, void* recvbuf, const int* recvcounts, const Fint* datatype, const Fint* op, const Fint* comm, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_ireduce_scatter<MPI_Ireduce_scatter>(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, ierror); }
@@ -1622,6 +1635,7 @@ extern "C" decltype(mpi_iscatter_c_f08ts_) mpi_iscatter_f08ts_large_ __attribute
 extern "C" decltype(pmpi_iscatter_c_f08ts_) pmpi_iscatter_f08ts_large_ __attribute__((weak, alias("pmpi_iscatter_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_iscatterv(const void* sendbuf, const int* sendcounts, const int* displs, const Fint* sendtype, void* recvbuf, const int* recvcount, const Fint* recvtype, const int* root, const Fint* comm, Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Iscatterv", "sendcounts", sendcounts, peers_at_root(*root, *comm)); look_at_integers("MPI_Iscatterv", "displs", displs, peers_at_root(*root, *comm)); }
   give(ierror, kCall(c_buffer(sendbuf), sendcounts, displs, c_handle<MPI_Datatype>(*sendtype), c_buffer(recvbuf), *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_iscatterv_(const void* sendbuf, const int* sendcounts, const int* displs, const Fint* sendtype, void* recvbuf, const int* recvcount, const Fint* recvtype, const int* root, const Fint* comm, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_iscatterv<MPI_Iscatterv>(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror); }
@@ -1804,6 +1818,7 @@ extern "C" decltype(mpi_reduce_local_c_f08ts_) mpi_reduce_local_f08ts_large_ __a
 extern "C" decltype(pmpi_reduce_local_c_f08ts_) pmpi_reduce_local_f08ts_large_ __attribute__((weak, alias("pmpi_reduce_local_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_reduce_scatter(const void* sendbuf, void* recvbuf, const int* recvcounts, const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Reduce_scatter", "recvcounts", recvcounts, peers(*comm)); }
   give(ierror, kCall(c_buffer(sendbuf), c_buffer(recvbuf), recvcounts, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm)));
 }
 extern "C" void mpi_reduce_scatter_(const void* sendbuf, void* recvbuf, const int* recvcounts, const Fint* datatype, const Fint* op, const Fint* comm, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_reduce_scatter<MPI_Reduce_scatter>(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror); }
@@ -1938,6 +1953,7 @@ extern "C" decltype(mpi_reduce_scatter_block_init_c_f08ts_) mpi_reduce_scatter_b
 extern "C" decltype(pmpi_reduce_scatter_block_init_c_f08ts_) pmpi_reduce_scatter_block_init_f08ts_large_ __attribute__((weak, alias("pmpi_reduce_scatter_block_init_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_reduce_scatter_init(const void* sendbuf, void* recvbuf, const int* recvcounts, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Reduce_scatter_init", "recvcounts", recvcounts, peers(*comm)); }
   give(ierror, kCall(c_buffer(sendbuf), c_buffer(recvbuf), recvcounts, c_handle<MPI_Datatype>(*datatype), c_handle<MPI_Op>(*op), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_reduce_scatter_init_(const void* sendbuf, void* recvbuf, const int* recvcounts, const Fint* datatype, const Fint* op, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_reduce_scatter_init<MPI_Reduce_scatter_init>(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, ierror); }
@@ -2164,6 +2180,7 @@ extern "C" decltype(mpi_scatter_init_c_f08ts_) mpi_scatter_init_f08ts_large_ __a
 extern "C" decltype(pmpi_scatter_init_c_f08ts_) pmpi_scatter_init_f08ts_large_ __attribute__((weak, alias("pmpi_scatter_init_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_scatterv(const void* sendbuf, const int* sendcounts, const int* displs, const Fint* sendtype, void* recvbuf, const int* recvcount, const Fint* recvtype, const int* root, const Fint* comm, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Scatterv", "sendcounts", sendcounts, peers_at_root(*root, *comm)); look_at_integers("MPI_Scatterv", "displs", displs, peers_at_root(*root, *comm)); }
   give(ierror, kCall(c_buffer(sendbuf), sendcounts, displs, c_handle<MPI_Datatype>(*sendtype), c_buffer(recvbuf), *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm)));
 }
 extern "C" void mpi_scatterv_(const void* sendbuf, const int* sendcounts, const int* displs, const Fint* sendtype, void* recvbuf, const int* recvcount, const Fint* recvtype, const int* root, const Fint* comm, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_scatterv<MPI_Scatterv>(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror); }
@@ -2208,6 +2225,7 @@ extern "C" decltype(mpi_scatterv_c_f08ts_) mpi_scatterv_f08ts_large_ __attribute
 extern "C" decltype(pmpi_scatterv_c_f08ts_) pmpi_scatterv_f08ts_large_ __attribute__((weak, alias("pmpi_scatterv_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_scatterv_init(const void* sendbuf, const int* sendcounts, const int* displs, const Fint* sendtype, void* recvbuf, const int* recvcount, const Fint* recvtype, const int* root, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Scatterv_init", "sendcounts", sendcounts, peers_at_root(*root, *comm)); look_at_integers("MPI_Scatterv_init", "displs", displs, peers_at_root(*root, *comm)); }
   give(ierror, kCall(c_buffer(sendbuf), sendcounts, displs, c_handle<MPI_Datatype>(*sendtype), c_buffer(recvbuf), *recvcount, c_handle<MPI_Datatype>(*recvtype), *root, c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_scatterv_init_(const void* sendbuf, const int* sendcounts, const int* displs, const Fint* sendtype, void* recvbuf, const int* recvcount, const Fint* recvtype, const int* root, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_scatterv_init<MPI_Scatterv_init>(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror); }

@@ -318,6 +318,7 @@ extern "C" decltype(pmpi_type_contiguous_c_) pmpi_type_contiguous_c_f08_ __attri
 extern "C" decltype(pmpi_type_contiguous_c_) pmpi_type_contiguous_f08_large_ __attribute__((weak, alias("pmpi_type_contiguous_c_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_type_create_darray(const int* size, const int* rank, const int* ndims, const int* array_of_gsizes, const int* array_of_distribs, const int* array_of_dargs, const int* array_of_psizes, const int* order, const Fint* oldtype, Fint* newtype, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Type_create_darray", "array_of_gsizes", array_of_gsizes, *ndims); look_at_integers("MPI_Type_create_darray", "array_of_distribs", array_of_distribs, *ndims); look_at_integers("MPI_Type_create_darray", "array_of_dargs", array_of_dargs, *ndims); look_at_integers("MPI_Type_create_darray", "array_of_psizes", array_of_psizes, *ndims); }
   give(ierror, kCall(*size, *rank, *ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, *order, c_handle<MPI_Datatype>(*oldtype), HandleOut<MPI_Datatype>(newtype)));
 }
 extern "C" void mpi_type_create_darray_(const int* size, const int* rank, const int* ndims, const int* array_of_gsizes, const int* array_of_distribs, const int* array_of_dargs, const int* array_of_psizes, const int* order, const Fint* oldtype, Fint* newtype, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_type_create_darray<MPI_Type_create_darray>(size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype, ierror); }
@@ -332,6 +333,7 @@ extern "C" decltype(mpi_type_create_darray_) mpi_type_create_darray_f08_ __attri
 extern "C" decltype(pmpi_type_create_darray_) pmpi_type_create_darray_f08_ __attribute__((weak, alias("pmpi_type_create_darray_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_type_create_darray_c(const int* size, const int* rank, const int* ndims, const MPI_Count* array_of_gsizes, const int* array_of_distribs, const int* array_of_dargs, const int* array_of_psizes, const int* order, const Fint* oldtype, Fint* newtype, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Type_create_darray_c", "array_of_distribs", array_of_distribs, *ndims); look_at_integers("MPI_Type_create_darray_c", "array_of_dargs", array_of_dargs, *ndims); look_at_integers("MPI_Type_create_darray_c", "array_of_psizes", array_of_psizes, *ndims); }
   give(ierror, kCall(*size, *rank, *ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, *order, c_handle<MPI_Datatype>(*oldtype), HandleOut<MPI_Datatype>(newtype)));
 }
 extern "C" void mpi_type_create_darray_c_(const int* size, const int* rank, const int* ndims, const MPI_Count* array_of_gsizes, const int* array_of_distribs, const int* array_of_dargs, const int* array_of_psizes, const int* order, const Fint* oldtype, Fint* newtype, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_type_create_darray_c<MPI_Type_create_darray_c>(size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype, ierror); }
@@ -390,6 +392,7 @@ extern "C" decltype(mpi_type_create_f90_real_) mpi_type_create_f90_real_f08_ __a
 extern "C" decltype(pmpi_type_create_f90_real_) pmpi_type_create_f90_real_f08_ __attribute__((weak, alias("pmpi_type_create_f90_real_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_type_create_hindexed(const int* count, const int* array_of_blocklengths, const MPI_Aint* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Type_create_hindexed", "array_of_blocklengths", array_of_blocklengths, *count); }
   give(ierror, kCall(*count, array_of_blocklengths, array_of_displacements, c_handle<MPI_Datatype>(*oldtype), HandleOut<MPI_Datatype>(newtype)));
 }
 extern "C" void mpi_type_create_hindexed_(const int* count, const int* array_of_blocklengths, const MPI_Aint* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_type_create_hindexed<MPI_Type_create_hindexed>(count, array_of_blocklengths, array_of_displacements, oldtype, newtype, ierror); }
@@ -480,6 +483,7 @@ extern "C" decltype(pmpi_type_create_hvector_c_) pmpi_type_create_hvector_c_f08_
 extern "C" decltype(pmpi_type_create_hvector_c_) pmpi_type_create_hvector_f08_large_ __attribute__((weak, alias("pmpi_type_create_hvector_c_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_type_create_indexed_block(const int* count, const int* blocklength, const int* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Type_create_indexed_block", "array_of_displacements", array_of_displacements, *count); }
   give(ierror, kCall(*count, *blocklength, array_of_displacements, c_handle<MPI_Datatype>(*oldtype), HandleOut<MPI_Datatype>(newtype)));
 }
 extern "C" void mpi_type_create_indexed_block_(const int* count, const int* blocklength, const int* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_type_create_indexed_block<MPI_Type_create_indexed_block>(count, blocklength, array_of_displacements, oldtype, newtype, ierror); }
@@ -540,6 +544,7 @@ extern "C" decltype(pmpi_type_create_resized_c_) pmpi_type_create_resized_c_f08_
 extern "C" decltype(pmpi_type_create_resized_c_) pmpi_type_create_resized_f08_large_ __attribute__((weak, alias("pmpi_type_create_resized_c_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_type_create_struct(const int* count, const int* array_of_blocklengths, const MPI_Aint* array_of_displacements, const Fint* array_of_types, Fint* newtype, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Type_create_struct", "array_of_blocklengths", array_of_blocklengths, *count); }
   give(ierror, kCall(*count, array_of_blocklengths, array_of_displacements, HandlesIn<MPI_Datatype>(array_of_types, *count), HandleOut<MPI_Datatype>(newtype)));
 }
 extern "C" void mpi_type_create_struct_(const int* count, const int* array_of_blocklengths, const MPI_Aint* array_of_displacements, const Fint* array_of_types, Fint* newtype, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_type_create_struct<MPI_Type_create_struct>(count, array_of_blocklengths, array_of_displacements, array_of_types, newtype, ierror); }
@@ -570,6 +575,7 @@ extern "C" decltype(pmpi_type_create_struct_c_) pmpi_type_create_struct_c_f08_ _
 extern "C" decltype(pmpi_type_create_struct_c_) pmpi_type_create_struct_f08_large_ __attribute__((weak, alias("pmpi_type_create_struct_c_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_type_create_subarray(const int* ndims, const int* array_of_sizes, const int* array_of_subsizes, const int* array_of_starts, const int* order, const Fint* oldtype, Fint* newtype, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Type_create_subarray", "array_of_sizes", array_of_sizes, *ndims); look_at_integers("MPI_Type_create_subarray", "array_of_subsizes", array_of_subsizes, *ndims); look_at_integers("MPI_Type_create_subarray", "array_of_starts", array_of_starts, *ndims); }
   give(ierror, kCall(*ndims, array_of_sizes, array_of_subsizes, array_of_starts, *order, c_handle<MPI_Datatype>(*oldtype), HandleOut<MPI_Datatype>(newtype)));
 }
 extern "C" void mpi_type_create_subarray_(const int* ndims, const int* array_of_sizes, const int* array_of_subsizes, const int* array_of_starts, const int* order, const Fint* oldtype, Fint* newtype, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_type_create_subarray<MPI_Type_create_subarray>(ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype, ierror); }
@@ -804,6 +810,7 @@ extern "C" decltype(mpi_type_get_value_index_) mpi_type_get_value_index_f08_ __a
 extern "C" decltype(pmpi_type_get_value_index_) pmpi_type_get_value_index_f08_ __attribute__((weak, alias("pmpi_type_get_value_index_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_type_indexed(const int* count, const int* array_of_blocklengths, const int* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Type_indexed", "array_of_blocklengths", array_of_blocklengths, *count); look_at_integers("MPI_Type_indexed", "array_of_displacements", array_of_displacements, *count); }
   give(ierror, kCall(*count, array_of_blocklengths, array_of_displacements, c_handle<MPI_Datatype>(*oldtype), HandleOut<MPI_Datatype>(newtype)));
 }
 extern "C" void mpi_type_indexed_(const int* count, const int* array_of_blocklengths, const int* array_of_displacements, const Fint* oldtype, Fint* newtype, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_type_indexed<MPI_Type_indexed>(count, array_of_blocklengths, array_of_displacements, oldtype, newtype, ierror); }

@@ -506,6 +506,7 @@ extern "C" decltype(mpi_group_difference_) mpi_group_difference_f08_ __attribute
 extern "C" decltype(pmpi_group_difference_) pmpi_group_difference_f08_ __attribute__((weak, alias("pmpi_group_difference_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_group_excl(const Fint* group, const int* n, const int* ranks, Fint* newgroup, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Group_excl", "ranks", ranks, *n); }
   give(ierror, kCall(c_handle<MPI_Group>(*group), *n, ranks, HandleOut<MPI_Group>(newgroup)));
 }
 extern "C" void mpi_group_excl_(const Fint* group, const int* n, const int* ranks, Fint* newgroup, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_group_excl<MPI_Group_excl>(group, n, ranks, newgroup, ierror); }
@@ -548,6 +549,7 @@ extern "C" decltype(mpi_group_from_session_pset_) mpi_group_from_session_pset_f0
 extern "C" decltype(pmpi_group_from_session_pset_) pmpi_group_from_session_pset_f08_ __attribute__((weak, alias("pmpi_group_from_session_pset_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_group_incl(const Fint* group, const int* n, const int* ranks, Fint* newgroup, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Group_incl", "ranks", ranks, *n); }
   give(ierror, kCall(c_handle<MPI_Group>(*group), *n, ranks, HandleOut<MPI_Group>(newgroup)));
 }
 extern "C" void mpi_group_incl_(const Fint* group, const int* n, const int* ranks, Fint* newgroup, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_group_incl<MPI_Group_incl>(group, n, ranks, newgroup, ierror); }
@@ -632,6 +634,7 @@ extern "C" decltype(mpi_group_size_) mpi_group_size_f08_ __attribute__((weak, al
 extern "C" decltype(pmpi_group_size_) pmpi_group_size_f08_ __attribute__((weak, alias("pmpi_group_size_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_group_translate_ranks(const Fint* group1, const int* n, const int* ranks1, const Fint* group2, int* ranks2, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Group_translate_ranks", "ranks1", ranks1, *n); }
   give(ierror, kCall(c_handle<MPI_Group>(*group1), *n, ranks1, c_handle<MPI_Group>(*group2), ranks2));
 }
 extern "C" void mpi_group_translate_ranks_(const Fint* group1, const int* n, const int* ranks1, const Fint* group2, int* ranks2, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_group_translate_ranks<MPI_Group_translate_ranks>(group1, n, ranks1, group2, ranks2, ierror); }

@@ -900,6 +900,7 @@ extern "C" decltype(mpi_pready_) mpi_pready_f08_ __attribute__((weak, alias("mpi
 extern "C" decltype(pmpi_pready_) pmpi_pready_f08_ __attribute__((weak, alias("pmpi_pready_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_pready_list(const int* length, const int* array_of_partitions, const Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Pready_list", "array_of_partitions", array_of_partitions, *length); }
   give(ierror, kCall(*length, array_of_partitions, c_handle<MPI_Request>(*request)));
 }
 extern "C" void mpi_pready_list_(const int* length, const int* array_of_partitions, const Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_pready_list<MPI_Pready_list>(length, array_of_partitions, request, ierror); }

@@ -20,6 +20,7 @@ extern "C" decltype(mpi_cart_coords_) mpi_cart_coords_f08_ __attribute__((weak, 
 extern "C" decltype(pmpi_cart_coords_) pmpi_cart_coords_f08_ __attribute__((weak, alias("pmpi_cart_coords_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_cart_create(const Fint* comm_old, const int* ndims, const int* dims, const int* periods, const int* reorder, Fint* comm_cart, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Cart_create", "dims", dims, *ndims); }
   give(ierror, kCall(c_handle<MPI_Comm>(*comm_old), *ndims, dims, periods, *reorder, HandleOut<MPI_Comm>(comm_cart)));
 }
 extern "C" void mpi_cart_create_(const Fint* comm_old, const int* ndims, const int* dims, const int* periods, const int* reorder, Fint* comm_cart, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_cart_create<MPI_Cart_create>(comm_old, ndims, dims, periods, reorder, comm_cart, ierror); }
@@ -48,6 +49,7 @@ extern "C" decltype(mpi_cart_get_) mpi_cart_get_f08_ __attribute__((weak, alias(
 extern "C" decltype(pmpi_cart_get_) pmpi_cart_get_f08_ __attribute__((weak, alias("pmpi_cart_get_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_cart_map(const Fint* comm, const int* ndims, const int* dims, const int* periods, int* newrank, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Cart_map", "dims", dims, *ndims); }
   give(ierror, kCall(c_handle<MPI_Comm>(*comm), *ndims, dims, periods, newrank));
 }
 extern "C" void mpi_cart_map_(const Fint* comm, const int* ndims, const int* dims, const int* periods, int* newrank, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_cart_map<MPI_Cart_map>(comm, ndims, dims, periods, newrank, ierror); }
@@ -132,6 +134,7 @@ extern "C" decltype(mpi_dims_create_) mpi_dims_create_f08_ __attribute__((weak, 
 extern "C" decltype(pmpi_dims_create_) pmpi_dims_create_f08_ __attribute__((weak, alias("pmpi_dims_create_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_dist_graph_create(const Fint* comm_old, const int* n, const int* sources, const int* degrees, const int* destinations, const Fint* weights, const Fint* info, const int* reorder, Fint* comm_dist_graph, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Dist_graph_create", "sources", sources, *n); look_at_integers("MPI_Dist_graph_create", "degrees", degrees, *n); }
   give(ierror, kCall(c_handle<MPI_Comm>(*comm_old), *n, sources, degrees, destinations, c_weights(weights), c_handle<MPI_Info>(*info), *reorder, HandleOut<MPI_Comm>(comm_dist_graph)));
 }
 extern "C" void mpi_dist_graph_create_(const Fint* comm_old, const int* n, const int* sources, const int* degrees, const int* destinations, const Fint* weights, const Fint* info, const int* reorder, Fint* comm_dist_graph, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_dist_graph_create<MPI_Dist_graph_create>(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph, ierror); }
@@ -146,6 +149,7 @@ extern "C" decltype(mpi_dist_graph_create_) mpi_dist_graph_create_f08_ __attribu
 extern "C" decltype(pmpi_dist_graph_create_) pmpi_dist_graph_create_f08_ __attribute__((weak, alias("pmpi_dist_graph_create_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_dist_graph_create_adjacent(const Fint* comm_old, const int* indegree, const int* sources, const Fint* sourceweights, const int* outdegree, const int* destinations, const Fint* destweights, const Fint* info, const int* reorder, Fint* comm_dist_graph, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Dist_graph_create_adjacent", "sources", sources, *indegree); look_at_integers("MPI_Dist_graph_create_adjacent", "destinations", destinations, *outdegree); }
   give(ierror, kCall(c_handle<MPI_Comm>(*comm_old), *indegree, sources, c_weights(sourceweights), *outdegree, destinations, c_weights(destweights), c_handle<MPI_Info>(*info), *reorder, HandleOut<MPI_Comm>(comm_dist_graph)));
 }
 extern "C" void mpi_dist_graph_create_adjacent_(const Fint* comm_old, const int* indegree, const int* sources, const Fint* sourceweights, const int* outdegree, const int* destinations, const Fint* destweights, const Fint* info, const int* reorder, Fint* comm_dist_graph, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_dist_graph_create_adjacent<MPI_Dist_graph_create_adjacent>(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph, ierror); }
@@ -188,6 +192,7 @@ extern "C" decltype(mpi_dist_graph_neighbors_count_) mpi_dist_graph_neighbors_co
 extern "C" decltype(pmpi_dist_graph_neighbors_count_) pmpi_dist_graph_neighbors_count_f08_ __attribute__((weak, alias("pmpi_dist_graph_neighbors_count_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_graph_create(const Fint* comm_old, const int* nnodes, const int* indx, const int* edges, const int* reorder, Fint* comm_graph, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Graph_create", "indx", indx, *nnodes); }
   give(ierror, kCall(c_handle<MPI_Comm>(*comm_old), *nnodes, indx, edges, *reorder, HandleOut<MPI_Comm>(comm_graph)));
 }
 extern "C" void mpi_graph_create_(const Fint* comm_old, const int* nnodes, const int* indx, const int* edges, const int* reorder, Fint* comm_graph, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_graph_create<MPI_Graph_create>(comm_old, nnodes, indx, edges, reorder, comm_graph, ierror); }
@@ -216,6 +221,7 @@ extern "C" decltype(mpi_graph_get_) mpi_graph_get_f08_ __attribute__((weak, alia
 extern "C" decltype(pmpi_graph_get_) pmpi_graph_get_f08_ __attribute__((weak, alias("pmpi_graph_get_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_graph_map(const Fint* comm, const int* nnodes, const int* indx, const int* edges, int* newrank, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Graph_map", "indx", indx, *nnodes); }
   give(ierror, kCall(c_handle<MPI_Comm>(*comm), *nnodes, indx, edges, newrank));
 }
 extern "C" void mpi_graph_map_(const Fint* comm, const int* nnodes, const int* indx, const int* edges, int* newrank, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_graph_map<MPI_Graph_map>(comm, nnodes, indx, edges, newrank, ierror); }
@@ -318,6 +324,7 @@ extern "C" decltype(mpi_ineighbor_allgather_c_f08ts_) mpi_ineighbor_allgather_f0
 extern "C" decltype(pmpi_ineighbor_allgather_c_f08ts_) pmpi_ineighbor_allgather_f08ts_large_ __attribute__((weak, alias("pmpi_ineighbor_allgather_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_ineighbor_allgatherv(const void* sendbuf, const int* sendcount, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* displs, const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Ineighbor_allgatherv", "recvcounts", recvcounts, neighbors(*comm).in); look_at_integers("MPI_Ineighbor_allgatherv", "displs", displs, neighbors(*comm).in); }
   give(ierror, kCall(c_buffer(sendbuf), *sendcount, c_handle<MPI_Datatype>(*sendtype), c_buffer(recvbuf), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_ineighbor_allgatherv_(const void* sendbuf, const int* sendcount, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* displs, const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_ineighbor_allgatherv<MPI_Ineighbor_allgatherv>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request, ierror); }
@@ -406,6 +413,7 @@ extern "C" decltype(mpi_ineighbor_alltoall_c_f08ts_) mpi_ineighbor_alltoall_f08t
 extern "C" decltype(pmpi_ineighbor_alltoall_c_f08ts_) pmpi_ineighbor_alltoall_f08ts_large_ __attribute__((weak, alias("pmpi_ineighbor_alltoall_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_ineighbor_alltoallv(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Ineighbor_alltoallv", "sendcounts", sendcounts, neighbors(*comm).out); look_at_integers("MPI_Ineighbor_alltoallv", "sdispls", sdispls, neighbors(*comm).out); look_at_integers("MPI_Ineighbor_alltoallv", "recvcounts", recvcounts, neighbors(*comm).in); look_at_integers("MPI_Ineighbor_alltoallv", "rdispls", rdispls, neighbors(*comm).in); }
   give(ierror, kCall(c_buffer(sendbuf), sendcounts, sdispls, c_handle<MPI_Datatype>(*sendtype), c_buffer(recvbuf), recvcounts, rdispls, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_ineighbor_alltoallv_(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtype, const Fint* comm, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_ineighbor_alltoallv<MPI_Ineighbor_alltoallv>(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request, ierror); }
@@ -448,6 +456,7 @@ extern "C" decltype(mpi_ineighbor_alltoallv_c_f08ts_) mpi_ineighbor_alltoallv_f0
 extern "C" decltype(pmpi_ineighbor_alltoallv_c_f08ts_) pmpi_ineighbor_alltoallv_f08ts_large_ __attribute__((weak, alias("pmpi_ineighbor_alltoallv_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_ineighbor_alltoallw(const void* sendbuf, const int* sendcounts, const MPI_Aint* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Ineighbor_alltoallw", "sendcounts", sendcounts, neighbors(*comm).out); look_at_integers("MPI_Ineighbor_alltoallw", "recvcounts", recvcounts, neighbors(*comm).in); }
   give(ierror, kCall(c_buffer(sendbuf), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, neighbors(*comm).out), c_buffer(recvbuf), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, neighbors(*comm).in), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_ineighbor_alltoallw_(const void* sendbuf, const int* sendcounts, const MPI_Aint* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_ineighbor_alltoallw<MPI_Ineighbor_alltoallw>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request, ierror); }
@@ -580,6 +589,7 @@ extern "C" decltype(mpi_neighbor_allgather_init_c_f08ts_) mpi_neighbor_allgather
 extern "C" decltype(pmpi_neighbor_allgather_init_c_f08ts_) pmpi_neighbor_allgather_init_f08ts_large_ __attribute__((weak, alias("pmpi_neighbor_allgather_init_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_neighbor_allgatherv(const void* sendbuf, const int* sendcount, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* displs, const Fint* recvtype, const Fint* comm, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Neighbor_allgatherv", "recvcounts", recvcounts, neighbors(*comm).in); look_at_integers("MPI_Neighbor_allgatherv", "displs", displs, neighbors(*comm).in); }
   give(ierror, kCall(c_buffer(sendbuf), *sendcount, c_handle<MPI_Datatype>(*sendtype), c_buffer(recvbuf), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm)));
 }
 extern "C" void mpi_neighbor_allgatherv_(const void* sendbuf, const int* sendcount, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* displs, const Fint* recvtype, const Fint* comm, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_neighbor_allgatherv<MPI_Neighbor_allgatherv>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, ierror); }
@@ -624,6 +634,7 @@ extern "C" decltype(mpi_neighbor_allgatherv_c_f08ts_) mpi_neighbor_allgatherv_f0
 extern "C" decltype(pmpi_neighbor_allgatherv_c_f08ts_) pmpi_neighbor_allgatherv_f08ts_large_ __attribute__((weak, alias("pmpi_neighbor_allgatherv_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_neighbor_allgatherv_init(const void* sendbuf, const int* sendcount, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* displs, const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Neighbor_allgatherv_init", "recvcounts", recvcounts, neighbors(*comm).in); look_at_integers("MPI_Neighbor_allgatherv_init", "displs", displs, neighbors(*comm).in); }
   give(ierror, kCall(c_buffer(sendbuf), *sendcount, c_handle<MPI_Datatype>(*sendtype), c_buffer(recvbuf), recvcounts, displs, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_neighbor_allgatherv_init_(const void* sendbuf, const int* sendcount, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* displs, const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_neighbor_allgatherv_init<MPI_Neighbor_allgatherv_init>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request, ierror); }
@@ -752,6 +763,7 @@ extern "C" decltype(mpi_neighbor_alltoall_init_c_f08ts_) mpi_neighbor_alltoall_i
 extern "C" decltype(pmpi_neighbor_alltoall_init_c_f08ts_) pmpi_neighbor_alltoall_init_f08ts_large_ __attribute__((weak, alias("pmpi_neighbor_alltoall_init_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_neighbor_alltoallv(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtype, const Fint* comm, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Neighbor_alltoallv", "sendcounts", sendcounts, neighbors(*comm).out); look_at_integers("MPI_Neighbor_alltoallv", "sdispls", sdispls, neighbors(*comm).out); look_at_integers("MPI_Neighbor_alltoallv", "recvcounts", recvcounts, neighbors(*comm).in); look_at_integers("MPI_Neighbor_alltoallv", "rdispls", rdispls, neighbors(*comm).in); }
   give(ierror, kCall(c_buffer(sendbuf), sendcounts, sdispls, c_handle<MPI_Datatype>(*sendtype), c_buffer(recvbuf), recvcounts, rdispls, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm)));
 }
 extern "C" void mpi_neighbor_alltoallv_(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtype, const Fint* comm, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_neighbor_alltoallv<MPI_Neighbor_alltoallv>(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, ierror); }
@@ -792,6 +804,7 @@ extern "C" decltype(mpi_neighbor_alltoallv_c_f08ts_) mpi_neighbor_alltoallv_f08t
 extern "C" decltype(pmpi_neighbor_alltoallv_c_f08ts_) pmpi_neighbor_alltoallv_f08ts_large_ __attribute__((weak, alias("pmpi_neighbor_alltoallv_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_neighbor_alltoallv_init(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Neighbor_alltoallv_init", "sendcounts", sendcounts, neighbors(*comm).out); look_at_integers("MPI_Neighbor_alltoallv_init", "sdispls", sdispls, neighbors(*comm).out); look_at_integers("MPI_Neighbor_alltoallv_init", "recvcounts", recvcounts, neighbors(*comm).in); look_at_integers("MPI_Neighbor_alltoallv_init", "rdispls", rdispls, neighbors(*comm).in); }
   give(ierror, kCall(c_buffer(sendbuf), sendcounts, sdispls, c_handle<MPI_Datatype>(*sendtype), c_buffer(recvbuf), recvcounts, rdispls, c_handle<MPI_Datatype>(*recvtype), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_neighbor_alltoallv_init_(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtype, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtype, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_neighbor_alltoallv_init<MPI_Neighbor_alltoallv_init>(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror); }
@@ -834,6 +847,7 @@ extern "C" decltype(mpi_neighbor_alltoallv_init_c_f08ts_) mpi_neighbor_alltoallv
 extern "C" decltype(pmpi_neighbor_alltoallv_init_c_f08ts_) pmpi_neighbor_alltoallv_init_f08ts_large_ __attribute__((weak, alias("pmpi_neighbor_alltoallv_init_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_neighbor_alltoallw(const void* sendbuf, const int* sendcounts, const MPI_Aint* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Neighbor_alltoallw", "sendcounts", sendcounts, neighbors(*comm).out); look_at_integers("MPI_Neighbor_alltoallw", "recvcounts", recvcounts, neighbors(*comm).in); }
   give(ierror, kCall(c_buffer(sendbuf), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, neighbors(*comm).out), c_buffer(recvbuf), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, neighbors(*comm).in), c_handle<MPI_Comm>(*comm)));
 }
 extern "C" void mpi_neighbor_alltoallw_(const void* sendbuf, const int* sendcounts, const MPI_Aint* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_neighbor_alltoallw<MPI_Neighbor_alltoallw>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, ierror); }
@@ -874,6 +888,7 @@ extern "C" decltype(mpi_neighbor_alltoallw_c_f08ts_) mpi_neighbor_alltoallw_f08t
 extern "C" decltype(pmpi_neighbor_alltoallw_c_f08ts_) pmpi_neighbor_alltoallw_f08ts_large_ __attribute__((weak, alias("pmpi_neighbor_alltoallw_c_f08ts_")));
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_neighbor_alltoallw_init(const void* sendbuf, const int* sendcounts, const MPI_Aint* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) {
+  if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Neighbor_alltoallw_init", "sendcounts", sendcounts, neighbors(*comm).out); look_at_integers("MPI_Neighbor_alltoallw_init", "recvcounts", recvcounts, neighbors(*comm).in); }
   give(ierror, kCall(c_buffer(sendbuf), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, neighbors(*comm).out), c_buffer(recvbuf), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, neighbors(*comm).in), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_neighbor_alltoallw_init_(const void* sendbuf, const int* sendcounts, const MPI_Aint* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_neighbor_alltoallw_init<MPI_Neighbor_alltoallw_init>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror); }
