@@ -44,6 +44,15 @@ std::unique_ptr<Objects> make_objects(Process& process) {
   return objects;
 }
 
+bool is_on_several_hosts(const Process& process) {
+  return process.directory.nodes() > 1 && !process.directory.has_virtual_nodes();
+}
+
+/// One for each rank.
+bool has_processors(const Process& process) {
+  return process.node.ranks_on_machine() <= process.node.processors_available();
+}
+
 /// Polls before a waiting rank first offers its processor to others. With a processor for each rank it is a
 /// millisecond or more: were it near the time that a sleeper takes to wake (some 50 us), two ranks that
 /// answer each other would, after one hiccup, each fall asleep while the other wakes, for ever. With fewer
@@ -51,9 +60,7 @@ std::unique_ptr<Objects> make_objects(Process& process) {
 /// takes cost a tenth of a short message, and where others want the processor, polls make each wait last for
 /// milliseconds.
 std::int64_t default_spin_count(const Process& process) {
-  const bool on_several_hosts = process.directory.nodes() > 1 && !process.directory.has_virtual_nodes();
-  const bool has_processors = process.node.ranks_on_machine() <= process.node.processors_available();
-  return has_processors && !on_several_hosts ? 50000 : 0;
+  return has_processors(process) && !is_on_several_hosts(process) ? 50000 : 0;
 }
 
 void explain_start(const Starter& starter) {
@@ -157,7 +164,10 @@ Process::Process(Starter& its_starter, Config configuration)
   counters.ranks = static_cast<std::uint64_t>(size);
   counters.packet_bytes_max = link->bulk_bytes_max();
   waiter = its_starter.make_waiter(*link);
-  if (waiter == nullptr) waiter = std::make_unique<LinkWaiter>(*link);
+  if (waiter == nullptr) {
+    const bool offers_less = is_on_several_hosts(*this) && has_processors(*this);
+    waiter = std::make_unique<LinkWaiter>(*link, offers_less ? &its_starter.clock() : nullptr);
+  }
   progress = std::make_unique<Progress>(its_starter.clock(), *waiter, node, lock, config.spin_count, counters,
                                         events);
   progress->set_home(node.home_processor());

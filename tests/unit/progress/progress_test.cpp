@@ -11,8 +11,10 @@
 #include <thread>
 
 #include "base/process.hpp"
+#include "base/system/clock.hpp"
 #include "link/link.hpp"
 #include "node/node.hpp"
+#include "progress/link_waiter.hpp"
 #include "support/scripted_time.hpp"
 #include "support/world.hpp"
 
@@ -42,6 +44,34 @@ TEST(Progress, IdleWaitLeavesTheProcessorsAlone) {
         EXPECT_LE(process.counters.yields - yields, 4U) << "and hardly between the sleeps";
       },
       crowded());
+}
+
+/// On which each offer of the processor takes the same time: it is looked at before and after it.
+class OfferClock final : public Clock {
+ public:
+  explicit OfferClock(std::int64_t offer_ns) : offer_ns_(offer_ns) {}
+  std::int64_t now_ns() const override { return offer_ns_ * ++looks_; }
+  int offers() const { return looks_ / 2; }
+
+ private:
+  const std::int64_t offer_ns_;
+  mutable int looks_ = 0;
+};
+
+/// Of `polls`, after how many the processor was offered, where an offer takes `offer_ns`.
+int offers_of(Process& process, int polls, std::int64_t offer_ns) {
+  const OfferClock clock(offer_ns);
+  LinkWaiter waiter(*process.link, &clock);
+  for (int poll = 0; poll < polls; ++poll) waiter.offer_processor();
+  return clock.offers();
+}
+
+TEST(Progress, OffersTheProcessorBetweenHostsAsOftenAsRanksTakeIt) {
+  run_ranks(1, [](Process& process) {
+    EXPECT_EQ(offers_of(process, 80, 200), 10) << "nobody takes it";
+    EXPECT_EQ(offers_of(process, 80, 20'000), 80) << "ranks that wait take it";
+    EXPECT_EQ(offers_of(process, 4'000, 4'000'000), 2) << "a process that computes takes it for long";
+  });
 }
 
 TEST(Progress, GoesOnWhereTheFirstPartEnded) {
