@@ -148,7 +148,8 @@ class Link {
   virtual std::uint32_t bulk_bytes_max() const = 0;
 
   /// How much of a long message should go in one packet to `peer`, where that does not depend on the message;
-  /// 0: it does. Bulks up to that size are taken also where it is more than bulk_bytes_max().
+  /// 0: it does. Bulks up to that size are taken also where it is more than bulk_bytes_max(), and may be
+  /// lent: commit() takes a room whose `bulk` is other memory, which stays as it is until has_left(peer).
   virtual std::uint32_t piece_bytes(int /*peer*/) const { return 0; }
 
   /// Asks for room for a packet to `peer` with `bulk_bytes` of bulk. Returns false when the FIFO is full.

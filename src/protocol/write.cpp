@@ -16,8 +16,16 @@ std::uint32_t bulk_bytes_for(const Link& link, int peer, Count total, Count left
       std::min<Count>(left, piece != 0 ? piece : std::min<Count>(piece_bytes(total), link.bulk_bytes_max())));
 }
 
-void pack_bulk(const PacketRoom& room, const void* buffer, PackCursor& cursor, std::uint32_t bytes) {
-  if (bytes != 0) cursor.pack(buffer, room.bulk, bytes);
+/// The link only reads a bulk that is committed.
+void pack_bulk(PacketRoom* room, const void* buffer, PackCursor& cursor, std::uint32_t bytes,
+               Source source = Source::kCopied) {
+  if (bytes == 0) return;
+  if (source == Source::kCopied) {
+    cursor.pack(buffer, room->bulk, bytes);
+    return;
+  }
+  room->bulk = static_cast<std::byte*>(const_cast<void*>(buffer)) + cursor.position();
+  cursor.seek(cursor.position() + bytes);
 }
 
 /// A packet that is all header.
@@ -42,19 +50,19 @@ bool write_short(Link& link, int peer, const Envelope& envelope, const void* buf
 }
 
 bool write_eager(Link& link, int peer, const Envelope& envelope, RequestId sender, const void* buffer,
-                 PackCursor& cursor) {
+                 PackCursor& cursor, Source source) {
   PacketRoom room;
   const Count total = cursor.total_bytes();
   const std::uint32_t bytes = bulk_bytes_for(link, peer, total, total);
   if (!link.reserve(peer, bytes, &room)) return false;
   put_header(room, EnvelopeHeader{lead_word(PacketKind::kEager, envelope.source), envelope.tag,
                                   envelope.context, static_cast<std::uint64_t>(total), sender});
-  pack_bulk(room, buffer, cursor, bytes);
+  pack_bulk(&room, buffer, cursor, bytes, source);
   link.commit(peer, room);
   return true;
 }
 
-bool write_eager_more(Link& link, int peer, const void* buffer, PackCursor& cursor) {
+bool write_eager_more(Link& link, int peer, const void* buffer, PackCursor& cursor, Source source) {
   PacketRoom room;
   const Count position = cursor.position();
   const std::uint32_t bytes =
@@ -62,7 +70,7 @@ bool write_eager_more(Link& link, int peer, const void* buffer, PackCursor& curs
   if (!link.reserve(peer, bytes, &room)) return false;
   put_header(room,
              EagerMoreHeader{lead_word(PacketKind::kEagerMore), 0, static_cast<std::uint64_t>(position)});
-  pack_bulk(room, buffer, cursor, bytes);
+  pack_bulk(&room, buffer, cursor, bytes, source);
   link.commit(peer, room);
   return true;
 }
@@ -76,14 +84,14 @@ bool write_writing(Link& link, int peer, const WritingHeader& header) {
 }
 
 bool write_fragment(Link& link, int peer, RequestId receiver, const void* buffer, PackCursor& cursor,
-                    Count bytes_wanted) {
+                    Count bytes_wanted, Source source) {
   PacketRoom room;
   const Count position = cursor.position();
   const std::uint32_t bytes = bulk_bytes_for(link, peer, bytes_wanted, bytes_wanted - position);
   if (!link.reserve(peer, bytes, &room)) return false;
   put_header(room, FragmentHeader{lead_word(PacketKind::kFragment), 0, receiver,
                                   static_cast<std::uint64_t>(position)});
-  pack_bulk(room, buffer, cursor, bytes);
+  pack_bulk(&room, buffer, cursor, bytes, source);
   link.commit(peer, room);
   return true;
 }
@@ -96,7 +104,7 @@ bool write_partition(Link& link, int peer, RequestId receiver, const void* buffe
   if (!link.reserve(peer, bytes, &room)) return false;
   put_header(room, PartitionHeader{lead_word(PacketKind::kPartition), 0, receiver,
                                    static_cast<std::uint64_t>(position), 0});
-  pack_bulk(room, buffer, cursor, bytes);
+  pack_bulk(&room, buffer, cursor, bytes);
   link.commit(peer, room);
   return true;
 }

@@ -43,16 +43,20 @@ inline bool write_short(Link& link, int peer, const Envelope& envelope, const vo
 /// A short message of any type, through a cursor at its start.
 bool write_short(Link& link, int peer, const Envelope& envelope, const void* buffer, PackCursor& cursor);
 
+/// Where a message's bytes come from. A dense message may be lent to a link that has pieces of its own: they
+/// are sent from where they lie, and stay as they are until has_left(peer).
+enum class Source : std::uint8_t { kCopied, kLent };
+
 /// The first packet of an eager message: as much of it as one bulk holds; the cursor says how much went.
 bool write_eager(Link& link, int peer, const Envelope& envelope, RequestId sender, const void* buffer,
-                 PackCursor& cursor);
+                 PackCursor& cursor, Source source = Source::kCopied);
 /// The next packet of an eager message whose cursor is not at its end.
-bool write_eager_more(Link& link, int peer, const void* buffer, PackCursor& cursor);
+bool write_eager_more(Link& link, int peer, const void* buffer, PackCursor& cursor, Source source);
 
 /// The packets of a long message. write_fragment sends at most up to byte `bytes_wanted` of the message.
 bool write_request_to_send(Link& link, int peer, const RequestToSendHeader& header);
 bool write_fragment(Link& link, int peer, RequestId receiver, const void* buffer, PackCursor& cursor,
-                    Count bytes_wanted);
+                    Count bytes_wanted, Source source);
 
 /// Bytes of a partitioned message from the cursor's place on, at most up to byte `end` of it; and the packet
 /// that names partitions [first, end) of a message without bytes.

@@ -206,6 +206,7 @@ Buffer* Fabric::take(std::size_t bytes) {
   pool.free = buffer->next;
   buffer->next = nullptr;
   buffer->covers = 0;
+  buffer->lent = nullptr;
   return buffer;
 }
 
@@ -231,6 +232,13 @@ fi_addr_t Fabric::insert(const std::string& name) {
 }
 
 long Fabric::send(fi_addr_t peer, Buffer* buffer) {
+  if (buffer->lent != nullptr) {
+    constexpr std::size_t kHeadBytes = kBulkAt - kFrameAt;
+    const iovec parts[] = {{buffer->memory + kFrameAt, kHeadBytes},
+                           {const_cast<void*>(buffer->lent), buffer->length - kHeadBytes}};
+    const fi_msg message{parts, nullptr, std::size(parts), peer, &buffer->context, 0};
+    return fi_sendmsg(endpoint_, &message, FI_COMPLETION);
+  }
   return fi_send(endpoint_, buffer->memory + kFrameAt, buffer->length, buffer->registration, peer,
                  &buffer->context);
 }
@@ -325,9 +333,11 @@ int Fabric::read(std::span<Completion> completions) {
     // Of a peer's write nobody here has asked for: its context means nothing.
     const bool is_told = (entry.flags & FI_REMOTE_CQ_DATA) != 0 && (entry.flags & FI_RECV) == 0;
     if (is_told) {
-      completions[static_cast<std::size_t>(written++)] = {.word = static_cast<std::uint32_t>(entry.data)};
+      completions[static_cast<std::size_t>(written++)] = {
+          .work = nullptr, .bytes = 0, .error = 0, .word = static_cast<std::uint32_t>(entry.data)};
     } else if (entry.op_context != nullptr) {
-      completions[static_cast<std::size_t>(written++)] = {static_cast<Work*>(entry.op_context), entry.len};
+      completions[static_cast<std::size_t>(written++)] = {
+          .work = static_cast<Work*>(entry.op_context), .bytes = entry.len, .error = 0, .word = 0};
     }
   }
   return written;
@@ -336,7 +346,10 @@ int Fabric::read(std::span<Completion> completions) {
 Completion Fabric::read_error() {
   fi_cq_err_entry entry{};
   if (fi_cq_readerr(queue_, &entry, 0) != 1) return {};
-  return {static_cast<Work*>(entry.op_context), 0, entry.err != 0 ? entry.err : FI_EIO};
+  return {.work = static_cast<Work*>(entry.op_context),
+          .bytes = 0,
+          .error = entry.err != 0 ? entry.err : FI_EIO,
+          .word = 0};
 }
 
 bool Fabric::can_wait() {

@@ -40,9 +40,10 @@ struct Buffer : Work {
 
   // Of the link.
   Buffer* next = nullptr;
-  std::uint32_t length = 0;  // of the packet, from kFrameAt on
-  std::uint32_t covers = 0;  // packets that went without a completion before this one
-  int peer = -1;             // that it is sent to; -1: it is received into
+  std::uint32_t length = 0;    // of the packet, from kFrameAt on
+  const void* lent = nullptr;  // memory of the user's that its bulk is sent from; null: it is in `memory`
+  std::uint32_t covers = 0;    // packets that went without a completion before this one
+  int peer = -1;               // that it is sent to; -1: it is received into
 };
 
 /// Own memory that peers may put into and get from: what they have to know.
@@ -75,12 +76,12 @@ struct Copy : Work {
 };
 
 /// What libfabric says of a buffer that it gives back, of a part of a copy, or, where there is no work, of a
-/// peer's put that tells.
+/// peer's put that tells. Without initial values: each poll has room for many.
 struct Completion {
-  Work* work = nullptr;
-  std::size_t bytes = 0;   // that were received
-  int error = 0;           // 0: none
-  std::uint32_t word = 0;  // that was told
+  Work* work;
+  std::size_t bytes;   // that were received
+  int error;           // 0: none
+  std::uint32_t word;  // that was told
 };
 
 class Fabric {
@@ -114,6 +115,8 @@ class Fabric {
   long send(fi_addr_t peer, Buffer* buffer);
   /// The same, with bytes that may be used again at once. REQUIRES: bytes <= inject_bytes_max().
   long inject(fi_addr_t peer, const void* data, std::size_t bytes);
+  /// Whether bulks can be sent from where the user has them.
+  bool can_lend() const { return !wants_registered() && info_->tx_attr->iov_limit >= 2; }
   std::size_t inject_bytes_max() const { return inject_bytes_max_; }
 
   /// How memory that keys name is copied.

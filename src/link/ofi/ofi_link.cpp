@@ -103,7 +103,16 @@ bool OfiLink::reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) {
 void OfiLink::commit(int peer, const PacketRoom& room) {
   if (!is_far(peer)) return behind_->commit(peer, room);
   const ofi::Inside inside(gate_);
-  send(peer, std::exchange(at(peer).reserved, nullptr), FrameKind::kPacket, room.bulk_bytes);
+  Buffer* const buffer = std::exchange(at(peer).reserved, nullptr);
+  std::byte* const bulk = buffer->memory + ofi::kBulkAt;
+  if (room.bulk != bulk && room.bulk_bytes != 0) {
+    if (fabric_->can_lend()) {
+      buffer->lent = room.bulk;
+    } else {
+      std::memcpy(bulk, room.bulk, room.bulk_bytes);
+    }
+  }
+  send(peer, buffer, FrameKind::kPacket, room.bulk_bytes);
 }
 
 bool OfiLink::put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) {

@@ -284,6 +284,11 @@ bool PointToPoint::poll() {
     }
   }
   if (link->poll(*this) != 0) moved = true;
+  // What has left meanwhile is over, and what was lent with it.
+  for (std::size_t i = 0; i < busy.size(); ++i) {
+    Peer& one = peer(busy[i]);
+    if (!one.streams.empty()) moved |= flush_bulk(one);
+  }
   if (large->busy()) moved |= large->poll();
   return moved;
 }

@@ -251,6 +251,22 @@ void PointToPoint::push_or_queue(SendRequest& request) {
   mark_busy(request.endpoint);
 }
 
+namespace {
+
+/// From how many bytes on a message to another host is sent from where it lies. Fewer are copied sooner than
+/// the link says that they have left.
+constexpr Count kLentBytesMin = 16 * kKibi;
+
+Source source_of(const Link& link, const SendRequest& request) {
+  const bool waits_for_it = request.protocol == Protocol::kLong ||
+                            (request.protocol == Protocol::kEager && request.mode != SendMode::kSynchronous);
+  const bool is_lent = waits_for_it && request.cursor.total_bytes() > kLentBytesMin &&
+                       link.piece_bytes(request.endpoint) != 0 && request.datatype->contiguous;
+  return is_lent ? Source::kLent : Source::kCopied;
+}
+
+}  // namespace
+
 bool PointToPoint::push_message(SendRequest& request) {
   const int to = request.endpoint;
   PackCursor& cursor = request.cursor;
@@ -262,7 +278,8 @@ bool PointToPoint::push_message(SendRequest& request) {
         break;
       case Protocol::kEager: {
         const RequestId id = request.mode == SendMode::kSynchronous ? sends.id(&request) : 0;
-        request.opened = write_eager(*link, to, request.envelope, id, request.buffer, cursor);
+        request.opened =
+            write_eager(*link, to, request.envelope, id, request.buffer, cursor, source_of(*link, request));
         break;
       }
       case Protocol::kLong:
@@ -285,7 +302,7 @@ bool PointToPoint::push_message(SendRequest& request) {
   }
   if (request.protocol == Protocol::kEager) {
     while (cursor.position() < cursor.total_bytes()) {
-      if (!write_eager_more(*link, to, request.buffer, cursor)) return false;
+      if (!write_eager_more(*link, to, request.buffer, cursor, source_of(*link, request))) return false;
     }
   }
   request.pushed = true;
@@ -310,12 +327,17 @@ void PointToPoint::settle(SendRequest& request) {
   if (request.protocol == Protocol::kSenderWrite) return large->sender_write(request);
   const bool waits =
       request.protocol == Protocol::kLong || (request.mode == SendMode::kSynchronous && !request.answered);
-  if (!waits) complete(request);
+  if (waits) return;
+  if (source_of(*link, request) == Source::kCopied || link->has_left(request.endpoint))
+    return complete(request);
+  request.bytes_wanted = request.cursor.position();  // a stream that has no more to send, and has to leave
+  peer(request.endpoint).streams.push(&request);
+  mark_busy(request.endpoint);
 }
 
 bool PointToPoint::push_stream(SendRequest& request) {
   return write_fragment(*link, request.endpoint, request.receiver, request.buffer, request.cursor,
-                        request.bytes_wanted);
+                        request.bytes_wanted, source_of(*link, request));
 }
 
 void PointToPoint::complete(SendRequest& request) {

@@ -267,6 +267,26 @@ TEST_P(OfiLinkTest, ThereIsNoRoomBeforeTheWireUpIsThere) {
   EXPECT_TRUE(poll_until(net, {0, 1}, checker, [&] { return net[0].has_left(1); }));
 }
 
+// Memory that a bulk is sent from is read until all has left, and no longer.
+TEST_P(OfiLinkTest, BulksAreLent) {
+  Net net(2, terms());
+  Checker checker(2);
+  std::vector<std::byte> memory(OfiLink::kBulkBytesMax);
+  for (std::uint32_t number = 0; number < 8; ++number) {
+    const std::uint32_t bytes = OfiLink::kBulkBytesMax - number;
+    for (std::uint32_t i = 0; i < bytes; ++i) memory[i] = content(number, i);
+    PacketRoom room;
+    ASSERT_TRUE(poll_until(net, {0, 1}, checker, [&] { return net[0].reserve(1, bytes, &room); }));
+    std::memset(room.head, 0, kHeadBytesMax);
+    std::memcpy(room.head, &number, sizeof number);
+    room.bulk = memory.data();
+    net[0].commit(1, room);
+    ASSERT_TRUE(poll_until(net, {0, 1}, checker, [&] { return net[0].has_left(1); }));
+    std::fill(memory.begin(), memory.end(), std::byte{0});
+    ASSERT_TRUE(poll_until(net, {0, 1}, checker, [&] { return checker.total == number + 1; }));
+  }
+}
+
 TEST_P(OfiLinkTest, RanksOfTheNodeGoByItsLink) {
   Net net(3, {.provider = GetParam(), .nodes = {0, 0, 1}});
   Checker checker(3);
