@@ -108,7 +108,7 @@ void OfiLink::poll_until(const Done& done, std::int64_t limit_ns) {
   const std::int64_t begin_ns = clock_.now_ns();
   for (int polls = 0;; ++polls) {
     const std::int64_t now_ns = clock_.now_ns();
-    poll_network(nullptr, now_ns);
+    poll_network(nullptr);
     if (done() || now_ns - begin_ns > limit_ns) return;
     if (polls < kYields) {
       sched_yield();

@@ -265,7 +265,7 @@ class OfiLink final : public OuterLink {
   void written(std::uint32_t word, PacketSink* sink);
 
   // receive.cpp
-  int poll_network(PacketSink* sink, std::int64_t now_ns);
+  int poll_network(PacketSink* sink);
   void look_whether_quiet(ofi::Fabric::Events events);
   int received(ofi::Buffer* buffer, std::size_t bytes, PacketSink* sink);
   void hold(int source, ofi::Buffer* buffer, std::uint32_t number);

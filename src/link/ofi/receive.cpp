@@ -43,17 +43,16 @@ int OfiLink::poll(PacketSink& sink) {
   ++polls_;
   if (!bundled_.empty()) send_bundles();
   int delivered = behind_->poll(sink);
-  const std::int64_t now_ns = clock_.now_ns();
-  if (alone_ || armed_ != 0 || now_ns >= next_poll_ns_) {
+  if (alone_ || armed_ != 0 || clock_.now_ns() >= next_poll_ns_) {
     if (!held_.empty() || !held_words_.empty()) [[unlikely]]
       delivered += deliver_held(sink);
     const auto events = armed_ != 0 ? fabric_->expect_events() : ofi::Fabric::Events::kNone;
     if (events == ofi::Fabric::Events::kClosed) wiring_.fail(closed_descriptor());
-    const int come = poll_network(&sink, now_ns);
-    next_poll_ns_ = come != 0 ? 0 : now_ns + kIdlePollNs;
+    const int come = poll_network(&sink);
+    if (!alone_) next_poll_ns_ = come != 0 ? 0 : clock_.now_ns() + kIdlePollNs;
     delivered += come;
     if (!others_.empty()) [[unlikely]]
-      follow_others(sink, now_ns);
+      follow_others(sink, clock_.now_ns());
     if (armed_ != 0) look_whether_quiet(events);
   }
   if (!bundled_.empty()) send_bundles();  // of answers to what has come
@@ -74,7 +73,7 @@ void OfiLink::look_whether_quiet(ofi::Fabric::Events events) {
 }
 
 /// Without a sink packets are held, and only words between the links are heard.
-int OfiLink::poll_network(PacketSink* sink, std::int64_t now_ns) {
+int OfiLink::poll_network(PacketSink* sink) {
   int delivered = 0;
   if (!has_secret_) has_secret_ = wiring_.secret(&secret_);
   if (has_secret_) {  // strangers are told from peers by it
@@ -107,7 +106,9 @@ int OfiLink::poll_network(PacketSink* sink, std::int64_t now_ns) {
       }
     }
   }
-  if (!unfinished_.empty() || !has_secret_) send_backlogs(now_ns);
+  if (unfinished_.empty() && has_secret_) return delivered;
+  const std::int64_t now_ns = clock_.now_ns();
+  send_backlogs(now_ns);
   if (!unfinished_.empty() && now_ns >= next_clock_ns_) {
     next_clock_ns_ = now_ns + kClockNs;
     look_at_clocks(now_ns);
