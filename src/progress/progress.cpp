@@ -30,6 +30,7 @@ constexpr std::uint32_t kPollsPerLook = 1024;              // at the board, of a
 constexpr std::int64_t kSleepNanosecondsMax = 50'000'000;  // a backstop: every event rings
 constexpr std::int64_t kNapNanosecondsAlone = 1'000'000;   // until a thread sees that no other one polls
 constexpr std::uint32_t kPollsPerLookAtOthers = 16;        // and at what they wait for
+constexpr std::uint32_t kPollsPerTurn = 16;                // of a thread that spins
 
 }  // namespace
 
@@ -229,11 +230,7 @@ bool Progress::pause(Patience& patience) {
   if (patience.idle_polls <= spin_count_) {
     relax_processor();
     if (patience.idle_polls % kPollsPerLook == 0) look_at_board();
-    if (locking_ && patience.idle_polls % 16 == 0) {
-      const LineValues mine = let_go();
-      waiter_.offer_processor();
-      take_back(mine);
-    }
+    if (locking_ && patience.idle_polls % kPollsPerTurn == 0) give_others_turn();
     return true;
   }
   offer_processor();
@@ -286,6 +283,16 @@ void Progress::offer_processor() {
     waiter_.offer_processor();
     return;
   }
+  const LineValues mine = let_go();
+  waiter_.offer_processor();
+  take_back(mine);
+}
+
+/// Of a thread that spins. Where no other one of the rank is in MPI it spins on, as a rank of one thread
+/// does: a system may have a process that offers its processor often wait for long behind one that computes.
+void Progress::give_others_turn() {
+  if (lock_.is_wanted()) return give_way();
+  if (napping_ == nullptr || napping_->next == nullptr) return;
   const LineValues mine = let_go();
   waiter_.offer_processor();
   take_back(mine);

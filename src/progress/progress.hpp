@@ -247,6 +247,7 @@ class Progress {
       Patience& patience);  // spins or yields, by how long it has been idle; false: it is time to sleep
   void offer_processor();   // the process lock with it
   void give_way();          // to a thread that waits for the lock
+  void give_others_turn();
   Release::Left step_out();
   void step_in(const Release::Left& left);
   LineValues let_go();  // of the process lock; another thread's call may stand on the line then

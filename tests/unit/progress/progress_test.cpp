@@ -244,6 +244,23 @@ TEST(Progress, WithoutThreadsNothingIsReleased) {
   });
 }
 
+// A thread that waits alone spins as a rank of one thread does, though calls hold the lock.
+TEST(Progress, AThreadThatWaitsAloneKeepsItsProcessorWhileItSpins) {
+  constexpr std::uint64_t kSpins = 1000;
+  test::ScriptedTime time;
+  LoneNode node;
+  ProcessLock lock;
+  Counters counters;
+  const EventSwitch events;
+  Progress progress(time, time, node, lock, kSpins, counters, events);
+  progress.set_locking(true);
+  const std::lock_guard inside(lock);
+  const std::int64_t begin_ns = time.now_ns();
+  progress.wait_until([&] { return counters.polls == kSpins; });
+  EXPECT_EQ(time.now_ns(), begin_ns) << "it has offered its processor";
+  EXPECT_EQ(counters.yields, 0U);
+}
+
 TEST(ProcessLock, KnowsWhetherItIsWantedAndLetsOthersHaveATurn) {
   ProcessLock lock;
   lock.lock();
