@@ -47,6 +47,9 @@ class DeferredFile final : public FileDriver {
   TransferResult finish() override {
     return begin_error_ != 0 ? TransferResult{.error = begin_error_} : file_->finish();
   }
+  std::unique_ptr<FileLane> open_lane() override {
+    return open() == 0 ? file_->open_lane() : FileDriver::open_lane();
+  }
   bool is_under_way() const override {
     return begin_error_ == 0 && file_ != nullptr && file_->is_under_way();
   }

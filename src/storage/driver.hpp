@@ -42,6 +42,21 @@ struct Striping {
 /// A wish of the user's.
 enum class HintSwitch : std::uint8_t { kAutomatic, kEnable, kDisable };
 
+/// A way to a file on which one transfer at a time goes on, beside what others do with the file.
+class FileLane {
+ public:
+  /// Waits for what was begun and never finished.
+  virtual ~FileLane() = default;
+
+  /// Begins what FileDriver::read_at() or write_at() does, and returns without having waited for a device
+  /// where that can be had. The memory stays until finish(), the list need not.
+  virtual void begin(bool write, std::span<const FilePiece> pieces) = 0;
+  /// Whether finish() need not wait. Does not wait itself.
+  virtual bool is_over() = 0;
+  /// How the transfer came out, once it is over. REQUIRES: begin(), and no finish() since.
+  virtual TransferResult finish() = 0;
+};
+
 class FileDriver {
  public:
   /// Closes the file, if close() was not called.
@@ -80,9 +95,30 @@ class FileDriver {
   /// Whether what was begun may be going on: if not, it was over when begin() returned.
   virtual bool is_under_way() const { return false; }
 
+  /// A lane of its own, which goes before the file is closed. A driver that has nothing to offer that would
+  /// go on by itself gives one that does all in begin().
+  virtual std::unique_ptr<FileLane> open_lane();
+
  private:
   TransferResult begun_;
 };
+
+inline std::unique_ptr<FileLane> FileDriver::open_lane() {
+  class AtOnce final : public FileLane {
+   public:
+    explicit AtOnce(FileDriver& driver) : driver_(driver) {}
+    void begin(bool write, std::span<const FilePiece> pieces) override {
+      done_ = write ? driver_.write_at(pieces) : driver_.read_at(pieces);
+    }
+    bool is_over() override { return true; }
+    TransferResult finish() override { return done_; }
+
+   private:
+    FileDriver& driver_;
+    TransferResult done_;
+  };
+  return std::make_unique<AtOnce>(*this);
+}
 
 struct OpenHow {
   bool read = false;

@@ -13,6 +13,7 @@
 
 #include "storage/mapped_writer.hpp"
 #include "storage/piece_mover.hpp"
+#include "storage/thread_ring.hpp"
 
 namespace tasuki {
 namespace {
@@ -36,13 +37,37 @@ TransferResult all_of(std::span<const FilePiece> pieces) {
   return done;
 }
 
+/// A lane that has a ring, or a thread, of its own.
+class PosixLane final : public FileLane {
+ public:
+  PosixLane(int fd, RingMaker make_ring) : mover_(fd, HintSwitch::kEnable, std::move(make_ring), {}) {}
+  ~PosixLane() override { mover_.end(); }
+
+  void begin(bool write, std::span<const FilePiece> pieces) override { mover_.begin_apart(write, pieces); }
+  bool is_over() override { return mover_.is_over(); }
+  TransferResult finish() override { return mover_.finish(); }
+
+ private:
+  PieceMover mover_;
+};
+
+/// A ring of the kernel's, or a thread where there is none or none is wanted.
+RingMaker background_maker(HintSwitch use, RingMaker make_background) {
+  return [use, make_background = std::move(make_background)](std::string* refusal) {
+    std::unique_ptr<Ring> ring;
+    if (use != HintSwitch::kDisable) ring = make_background(refusal);
+    return ring != nullptr ? std::move(ring) : make_thread_ring(refusal);
+  };
+}
+
 class PosixFile final : public FileDriver {
  public:
   PosixFile(int fd, const OpenHow& how, const PosixParts& parts)
       : fd_(fd),
         system_(parts.system),
         mapped_(fd, how.read && how.write && how.several_write),
-        mover_(fd, how.io_uring, parts.make_ring, how.tell) {}
+        mover_(fd, how.io_uring, parts.make_ring, how.tell),
+        make_background_(background_maker(how.io_uring, parts.make_background_ring)) {}
 
   /// What stands in the way of a file that the system has opened: an errno, or 0.
   int check(const OpenHow& how) {
@@ -115,6 +140,10 @@ class PosixFile final : public FileDriver {
   TransferResult finish() override { return written_ ? *written_ : mover_.finish(); }
   bool is_under_way() const override { return mover_.is_under_way(); }
 
+  std::unique_ptr<FileLane> open_lane() override {
+    return std::make_unique<PosixLane>(fd_, make_background_);
+  }
+
  private:
   /// Asks the system for what never changes about the file, once: opening asks several times. Returns 0 or
   /// an errno.
@@ -157,6 +186,7 @@ class PosixFile final : public FileDriver {
   MappedWriter mapped_;
   std::optional<TransferResult> written_;  // what begin() wrote by `mapped_`
   PieceMover mover_;
+  RingMaker make_background_;  // of lanes
 };
 
 class PosixStorage final : public Storage {

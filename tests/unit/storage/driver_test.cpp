@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 #include <string_view>
+#include <thread>
 
 #include "io/hints/hint_table.hpp"
 #include "io/support.hpp"
@@ -91,6 +92,7 @@ class ClumsyRing final : public Ring {
     write_ = write;
     calls_ = calls;
   }
+  bool is_over() override { return random_() % 3 == 0; }
   bool finish() override {
     for (RingCall& call : calls_) {
       switch (random_() % 12) {
@@ -333,6 +335,119 @@ TEST(Drivers, AChildMayCloseWhatItInherited) {
   EXPECT_EQ(status, 0);
   EXPECT_EQ(driver->finish().bytes, pieces.bytes);
   EXPECT_EQ(pieces.memory, Bytes(static_cast<std::size_t>(pieces.bytes), 'z'));
+}
+
+/// A lane of each kind: a ring of the kernel's, a thread, a ring that is clumsy, and no lane of its own.
+struct LaneKind {
+  const char* name;
+  HintSwitch ring_use;
+  RingMaker make_ring;
+};
+
+std::vector<LaneKind> lane_kinds(Random& random) {
+  return {{"ring", HintSwitch::kAutomatic, make_background_ring},
+          {"thread", HintSwitch::kDisable, make_background_ring},
+          {"refused ring", HintSwitch::kEnable, [](std::string*) { return nullptr; }},
+          {"clumsy ring", HintSwitch::kAutomatic,
+           [&random](std::string*) { return std::make_unique<ClumsyRing>(random()); }}};
+}
+
+std::unique_ptr<FileDriver> open_with_lanes(const LaneKind& kind, const char* name) {
+  PosixParts parts;
+  parts.make_background_ring = kind.make_ring;
+  OpenHow how{.read = true, .write = true};
+  how.io_uring = kind.ring_use;
+  std::unique_ptr<FileDriver> driver;
+  EXPECT_EQ(make_posix_storage(std::move(parts))->open(name, how, &driver), 0);
+  return driver;
+}
+
+TEST(Lanes, GoOnSideBySideAndBesideTheFile) {
+  Random random(11);
+  for (const LaneKind& kind : lane_kinds(random)) {
+    SCOPED_TRACE(kind.name);
+    const FileName name;
+    const auto driver = open_with_lanes(kind, name.get());
+    constexpr int kLanes = 3;
+    constexpr Count kBytes = 300 * 1000;
+    for (int round = 0; round < 4; ++round) {
+      std::vector<Pieces> pieces;
+      std::vector<std::unique_ptr<FileLane>> lanes;
+      for (int i = 0; i < kLanes; ++i) {
+        pieces.push_back(
+            regular_pieces(300, 1000 * kLanes, 1000, static_cast<unsigned char>('a' + i + round)));
+        for (FilePiece& piece : pieces.back().list) piece.offset += i * 1000;
+        lanes.push_back(driver->open_lane());
+      }
+      for (int i = 0; i < kLanes; ++i) lanes[i]->begin(true, pieces[i].list);
+      Pieces beside = regular_pieces(1, 1, 1, 'x');
+      beside.list[0].offset = kLanes * kBytes;
+      EXPECT_EQ(driver->write_at(beside.list).bytes, 1);
+      for (int i = 0; i < kLanes; ++i) {
+        while (!lanes[i]->is_over()) std::this_thread::yield();
+        EXPECT_EQ(lanes[i]->finish().bytes, kBytes);
+        pieces[i].place('.');
+        lanes[i]->begin(false, pieces[i].list);
+      }
+      for (int i = 0; i < kLanes; ++i) {
+        const TransferResult done = lanes[i]->finish();  // which waits
+        EXPECT_EQ(done.error, 0);
+        EXPECT_EQ(done.bytes, kBytes);
+        EXPECT_EQ(pieces[i].memory, Bytes(kBytes, static_cast<unsigned char>('a' + i + round)));
+      }
+    }
+  }
+}
+
+TEST(Lanes, TellErrorsAndTheEndOfTheFile) {
+  Random random(12);
+  for (const LaneKind& kind : lane_kinds(random)) {
+    SCOPED_TRACE(kind.name);
+    const FileName name;
+    fill_file(name.get(), Bytes(700, 'o'));
+    const auto driver = open_with_lanes(kind, name.get());
+    Pieces pieces = regular_pieces(10, 100, 100, '.');
+    {
+      const auto lane = driver->open_lane();
+      lane->begin(false, pieces.list);
+      const TransferResult done = lane->finish();
+      EXPECT_EQ(done.error, 0);
+      EXPECT_EQ(done.bytes, 700);
+      pieces.list[4].offset = -1;
+      lane->begin(true, pieces.list);
+      const TransferResult refused = lane->finish();
+      EXPECT_EQ(refused.error, EINVAL);
+      EXPECT_EQ(refused.bytes, 400);
+      lane->begin(true, {});
+      EXPECT_TRUE(lane->is_over() || std::string_view(kind.name) == "clumsy ring");
+      EXPECT_EQ(lane->finish().bytes, 0);
+      lane->begin(true, std::span(pieces.list).first(4));  // goes with the lane, which waits for it
+    }
+    EXPECT_EQ(driver->close(), 0);
+  }
+}
+
+TEST(Lanes, AChildMayCloseWhatItInherited) {
+  Random random(13);
+  for (const LaneKind& kind : lane_kinds(random)) {
+    const FileName name;
+    Pieces pieces = regular_pieces(500, 8192, 4096, 'z');
+    auto driver = open_with_lanes(kind, name.get());
+    auto lane = driver->open_lane();
+    lane->begin(true, pieces.list);
+    EXPECT_EQ(lane->finish().bytes, pieces.bytes);
+    const pid_t child = fork();
+    if (child == 0) {
+      lane = nullptr;
+      driver = nullptr;
+      _exit(0);
+    }
+    int status = 1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    lane->begin(true, pieces.list);
+    EXPECT_EQ(lane->finish().bytes, pieces.bytes);
+  }
 }
 
 TEST(Drivers, ARefusedRingIsToldOnce) {
