@@ -2,6 +2,7 @@
 //   write, read        every rank moves `bytes` by one of the functions of data access; the data of a
 //                      rank lie in one piece (contiguous), or those of all ranks take turns by the KiB
 //                      (strided)
+//   overlap            the same by a nonblocking function, beside computing (overlap.hpp)
 //   hpio_write, _read  the same with the regions of the HPIO benchmark: so long, with so much space
 //                      between, in memory, file, or both; with and without hints
 //   sync               every rank writes `bytes` (or nothing) and MPI_File_sync
@@ -14,6 +15,7 @@
 
 #include "buffers.hpp"
 #include "io_file.hpp"
+#include "overlap.hpp"
 #include "variables.hpp"
 
 namespace mbl {
@@ -31,7 +33,9 @@ std::string wrong_byte(const char* where, std::int64_t place, unsigned found, un
 /// Moves data, round after round.
 class DataAccess : public Pattern {
  public:
-  DataAccess(const Setting& setting, const Way& way, bool writes, const Layout::Shape& shape, Hints hints)
+  /// `beside`: computing.
+  DataAccess(const Setting& setting, const Way& way, bool writes, const Layout::Shape& shape, Hints hints,
+             bool beside = false)
       : setting_(setting),
         way_(way),
         writes_(writes),
@@ -41,6 +45,11 @@ class DataAccess : public Pattern {
         memory_(static_cast<std::size_t>(layout_.memory_bytes())),
         call_("MPI_File_" + way.name_of(writes)) {
     if (!failure_.happened_anywhere(setting.comm)) layout_.set_view(file_.handle(), &failure_);
+    if (!beside) return;
+    fill_file(kNew);
+    if (!failure_.happened_anywhere(setting.comm))
+      overlap_ = std::make_unique<Overlap>(
+          setting.comm, [this] { start(); }, &request_);
   }
 
   void prepare(int rounds) override {
@@ -50,6 +59,7 @@ class DataAccess : public Pattern {
   }
 
   void run(int rounds) override {
+    if (overlap_) return overlap_->run(rounds);
     for (int round = 0; round < rounds; ++round) {
       const int lap = round % layout_.laps();
       if (lap == 0 && round > 0) begin_again();
@@ -59,7 +69,10 @@ class DataAccess : public Pattern {
     }
   }
 
-  void settle() override { variables_.end(rounds_); }
+  void settle() override {
+    variables_.end(rounds_);
+    if (overlap_) overlap_->settle();
+  }
 
   std::string check() override {
     if (failure_.happened_anywhere(setting_.comm)) return failure_.text();
@@ -75,9 +88,19 @@ class DataAccess : public Pattern {
     return failure_.happened() ? failure_.text() : wrong;
   }
 
-  Notes notes() override { return variables_.notes(); }
+  Notes notes() override {
+    Notes notes = overlap_ ? overlap_->notes() : Notes{};
+    for (const auto& note : variables_.notes()) notes.push_back(note);
+    return notes;
+  }
 
  private:
+  void start() {
+    failure_.take(start_data(file_.handle(), way_, writes_, 0, memory_.data(), layout_.memory_count(),
+                             layout_.memory_type(), &request_),
+                  call_.c_str());
+  }
+
   void rewind() {
     if (way_.is_shared()) {
       failure_.take(MPI_File_seek_shared(file_.handle(), 0, MPI_SEEK_SET), "MPI_File_seek_shared");
@@ -181,6 +204,8 @@ class DataAccess : public Pattern {
   Variables variables_;  // freed before the file
   std::vector<unsigned char> memory_;
   std::string call_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  std::unique_ptr<Overlap> overlap_;  // null: it does not compute
 };
 
 /// Opens and closes a file: one that is there, or a new one that goes away again.
@@ -398,6 +423,26 @@ void add_accesses(Catalogue& catalogue) {
   }
 }
 
+/// At offsets that are given, so that every round moves the same.
+void add_overlaps(Catalogue& catalogue) {
+  for (const bool writes : {true, false})
+    for (const char* call : {"iwrite_at", "iwrite_at_all"})
+      for (const bool strided : {false, true}) {
+        const Way& way = way_named(call);
+        Benchmark made = benchmark(
+            "overlap",
+            "form=overlap,call=" + way.name_of(writes) + ",layout=" + (strided ? "strided" : "contiguous"),
+            "the nonblocking call, computing for as long as it takes alone, MPI_Wait", fourfold(64 << 10),
+            strided ? Sizes{} : Sizes{1 << 20});
+        const Layout::Shape shape = strided ? Layout::Shape{kStridedBytes, 0, false, true} : Layout::Shape{};
+        if (strided) made.unit = kStridedBytes;
+        made.make = [=](const Setting& setting) {
+          return std::make_unique<DataAccess>(setting, way, writes, shape, Hints::kNone, true);
+        };
+        catalogue.push_back(std::move(made));
+      }
+}
+
 void add_hpio(Catalogue& catalogue, const char* call, bool writes, const Layout::Shape& shape, Hints hints,
               bool quick) {
   const Way& way = way_named(call);
@@ -444,6 +489,7 @@ void add_managing(Catalogue& catalogue, const char* name, Managing::Function fun
 
 void add_io(Catalogue& catalogue) {
   add_accesses(catalogue);
+  add_overlaps(catalogue);
   add_hpios(catalogue);
   for (const bool creates : {false, true}) {
     Benchmark made = benchmark("open", creates ? "file=new" : "file=existing",

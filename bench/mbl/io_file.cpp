@@ -206,17 +206,18 @@ int move_blocking(const Functions<Data>& call, const Way& way, const Piece<Data>
 }
 
 template <class Data>
-int move_nonblocking(const Functions<Data>& call, const Way& way, const Piece<Data>& piece) {
+int start_by(const Functions<Data>& call, const Way& way, const Piece<Data>& piece, MPI_Request* request) {
   const auto& [file, offset, buffer, count, type] = piece;
+  if (way.position == Position::kGiven)
+    return (way.collective ? call.start_at_all : call.start_at)(file, offset, buffer, count, type, request);
+  if (way.position == Position::kShared) return call.start_shared(file, buffer, count, type, request);
+  return (way.collective ? call.start_all : call.start)(file, buffer, count, type, request);
+}
+
+template <class Data>
+int move_nonblocking(const Functions<Data>& call, const Way& way, const Piece<Data>& piece) {
   MPI_Request request = MPI_REQUEST_NULL;
-  int code = MPI_SUCCESS;
-  if (way.position == Position::kGiven) {
-    code = (way.collective ? call.start_at_all : call.start_at)(file, offset, buffer, count, type, &request);
-  } else if (way.position == Position::kShared) {
-    code = call.start_shared(file, buffer, count, type, &request);
-  } else {
-    code = (way.collective ? call.start_all : call.start)(file, buffer, count, type, &request);
-  }
+  const int code = start_by(call, way, piece, &request);
   return code != MPI_SUCCESS ? code : MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
@@ -250,6 +251,12 @@ int move_data(MPI_File file, const Way& way, bool writes, MPI_Offset offset, voi
               MPI_Datatype type) {
   if (writes) return move_by<const void*>(kWrites, way, {file, offset, buffer, count, type});
   return move_by<void*>(kReads, way, {file, offset, buffer, count, type});
+}
+
+int start_data(MPI_File file, const Way& way, bool writes, MPI_Offset offset, void* buffer, int count,
+               MPI_Datatype type, MPI_Request* request) {
+  if (writes) return start_by<const void*>(kWrites, way, {file, offset, buffer, count, type}, request);
+  return start_by<void*>(kReads, way, {file, offset, buffer, count, type}, request);
 }
 
 // ------------------------------------------------------------------------------------------------- layout

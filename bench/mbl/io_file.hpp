@@ -74,6 +74,10 @@ const Way& way_named(const std::string& name);
 int move_data(MPI_File file, const Way& way, bool writes, MPI_Offset offset, void* buffer, int count,
               MPI_Datatype type);
 
+/// Starts to, by a nonblocking way.
+int start_data(MPI_File file, const Way& way, bool writes, MPI_Offset offset, void* buffer, int count,
+               MPI_Datatype type, MPI_Request* request);
+
 /// Where the data of ranks are, in memory and file. In a round every rank moves `bytes`; the file has room
 /// for `laps` rounds, then the next begins at its begin again. The data are regions of `region` bytes with
 /// `space` unused bytes behind each, where memory or file are in regions; in the file regions of all ranks
