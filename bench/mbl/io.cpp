@@ -433,7 +433,7 @@ void add_overlaps(Catalogue& catalogue) {
             "overlap",
             "form=overlap,call=" + way.name_of(writes) + ",layout=" + (strided ? "strided" : "contiguous"),
             "the nonblocking call, computing for as long as it takes alone, MPI_Wait", fourfold(64 << 10),
-            strided ? Sizes{} : Sizes{1 << 20});
+            Sizes{});
         const Layout::Shape shape = strided ? Layout::Shape{kStridedBytes, 0, false, true} : Layout::Shape{};
         if (strided) made.unit = kStridedBytes;
         made.make = [=](const Setting& setting) {

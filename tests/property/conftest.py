@@ -45,6 +45,8 @@ def mpi_python():
             "PROPERTY_ABI": abi,
             "PROPERTY_API": DESCRIPTION,
             "PROPERTY_SECONDS": timeout - 10,
+            # In buffers of a few bytes that is thousands of messages, each of them a wait beside other work.
+            "PROPERTY_LARGE_BYTES": 400_000 if LONG else 100_000,
             "PYTHONDONTWRITEBYTECODE": "1",
             **(environment or {}),
         }
@@ -64,7 +66,7 @@ def rounds(mpi_python, seed):
 
     def run(program, ranks, number, seconds, **how):
         factor = 10 if LONG else 1
-        how.setdefault("timeout", 60 + seconds * factor)
+        how.setdefault("timeout", 200 + seconds * factor)  # a round may take a minute beside other work
         done = mpi_python(program, ranks, seed, number * factor, seconds * factor, **how)
         assert done.returncode == 0, done.text
         assert done.stdout.count("right: ") == 1, done.text

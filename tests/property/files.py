@@ -25,6 +25,7 @@ from mpi import run_rounds
 from random_types import Sample, Types, named, with_signature
 
 NAME = pathlib.Path(os.environ["PROPERTY_FILE"])
+LARGE_BYTES_MAX = int(os.environ["PROPERTY_LARGE_BYTES"])  # of one rank's access
 BASICS = ["BYTE", "CHAR", "SHORT", "INT", "INT64_T", "DOUBLE"]
 FILETYPE_ENTRIES_MAX, FILETYPE_SPAN_MAX = 150, 3000
 ORDERS = ["rank", "pairwise", "nd_shift", "nd_rank_shift", "weighted"]
@@ -348,7 +349,7 @@ def amounts(common, local, view: View) -> int:
     if luck < 0.1 or local.random() < 0.15:
         return 0
     if luck > (0.5 if view.kind == "cells" else 0.98):
-        return local.randint(0, 400_000 // view.etype.map.size)
+        return local.randint(0, LARGE_BYTES_MAX // view.etype.map.size)
     etypes = view.filetype.map.size // view.etype.map.size
     most = max(1, 1500 // view.etype.map.size)
     return min(most, local.choice([1, local.randint(1, 9), etypes, etypes * local.randint(1, 8)]))
