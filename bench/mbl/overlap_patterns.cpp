@@ -1,6 +1,6 @@
 // Computing beside a message, and beside an access of a window: the patterns overlap of point_to_point and
-// rma. One rank computes between a nonblocking call and MPI_Wait, the other does nothing else than its part.
-// Nobody's buffers are touched within the time.
+// rma. Of a message one rank computes between its nonblocking call and MPI_Wait, and the other waits at once;
+// of an access both ranks compute. No rank touches its buffers within the time.
 #include <memory>
 
 #include "buffers.hpp"
@@ -104,7 +104,8 @@ class OverlappedMessage : public Pattern {
 };
 
 /// Rank 0 puts into the window of rank 1, or gets from it, and computes meanwhile; rank 1 computes, too, and
-/// so calls no MPI. MPI_Win_flush is in the operation: a put is over when it is there.
+/// so calls no MPI. A round ends with MPI_Wait: the buffer of a put is free then. MPI_Win_flush_all follows
+/// all rounds; the notes do not count it.
 class OverlappedAccess : public Pattern {
  public:
   OverlappedAccess(const Setting& setting, bool puts)
