@@ -309,5 +309,5 @@ def test_clocks_that_differ_and_drift_are_brought_together():
     for rank, (first, drifted, corrected, later, told, offset) in enumerate(lines):
         assert offset <= -1.5 * rank, "and what it gained since the machine started"
         assert first < 100e-6 and corrected < 100e-6 and later < 140e-6, lines
-        assert drifted > 200e-6 * rank, lines
+        assert drifted >= 200e-6 * rank, lines
         assert 500e-6 < told, "the check tells the worst rank's error"
