@@ -76,7 +76,7 @@ def test_the_clock_is_turned(limits, jumping_clock, ranks):
 def test_the_time_limit_is_none_of_the_clock_on_the_wall(jumping_clock):
     jumps = {"LD_PRELOAD": jumping_clock}
     done = harness.run_command(MPIEXEC, "-n", 2, "--timeout", 1, "sleep", 100, environment=jumps)
-    assert done.returncode == 124 and 0.9 < done.seconds < 10, done.text
+    assert done.returncode == 124 and 0.9 < done.seconds < 60, done.text
     done = harness.run_command(MPIEXEC, "-n", 2, "--timeout", 60, "sleep", 0.5, environment=jumps)
     assert done.returncode == 0 and done.stderr == "", done.text
 
