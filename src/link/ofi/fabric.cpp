@@ -118,7 +118,7 @@ bool Fabric::open_objects(std::string* error) {
     result = fi_cq_open(domain_, &attributes, &queue_, nullptr);
     if (result == 0) {
       result = fi_control(&queue_->fid, FI_GETWAIT, &queue_descriptor_);
-      if (result == 0 && !watch_queue()) result = -errno;
+      if (result == 0 && (descriptor_ = epoll_create1(EPOLL_CLOEXEC)) < 0) result = -errno;
     } else {  // this provider has none: ranks sleep for short times
       attributes.wait_obj = FI_WAIT_NONE;
       result = fi_cq_open(domain_, &attributes, &queue_, nullptr);
@@ -130,19 +130,20 @@ bool Fabric::open_objects(std::string* error) {
 
 /// The queue's own descriptor may stay readable when all has been read: that of libfabric 1.17 over TCP does
 /// after the first completion. So what is waited for is that anything happens to it, not how it is.
-bool Fabric::watch_queue() {
-  descriptor_ = epoll_create1(EPOLL_CLOEXEC);
+Fabric::Events Fabric::expect_events() {
+  if (descriptor_ < 0) return Events::kNone;
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;
-  return descriptor_ >= 0 && epoll_ctl(descriptor_, EPOLL_CTL_ADD, queue_descriptor_, &event) == 0;
-}
-
-Fabric::Events Fabric::expect_events() {
-  epoll_event event;
-  if (descriptor_ < 0) return Events::kNone;
+  if (!expecting_ && epoll_ctl(descriptor_, EPOLL_CTL_ADD, queue_descriptor_, &event) != 0)
+    return Events::kClosed;
+  expecting_ = true;
   const int count = epoll_wait(descriptor_, &event, 1, 0);
   if (count < 0 && (errno == EBADF || errno == EINVAL)) return Events::kClosed;
   return count == 0 ? Events::kNone : Events::kSome;
+}
+
+void Fabric::expect_no_events() {
+  if (std::exchange(expecting_, false)) epoll_ctl(descriptor_, EPOLL_CTL_DEL, queue_descriptor_, nullptr);
 }
 
 bool Fabric::open_endpoint(std::string* error) {

@@ -10,7 +10,7 @@ namespace tasuki::ofi {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{1};
-constexpr int kIdleTicksMax = 20;  // until the helper sleeps
+constexpr int kIdleTicksMax = 20;  // until the helper ends
 
 }  // namespace
 
@@ -25,12 +25,8 @@ Flusher::~Flusher() {
 
 bool Flusher::begin_to_watch() {
   if (impossible_) return false;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  watching_.store(true, std::memory_order_relaxed);
-  if (has_helper_) {
-    changed_.notify_one();
-    return true;
-  }
+  if (has_helper_) pthread_join(helper_, nullptr);  // it has left the gate for the last time
+  watching_ = true;
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -41,25 +37,21 @@ bool Flusher::begin_to_watch() {
   has_helper_ = pthread_create(&helper_, nullptr, begin, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   impossible_ = !has_helper_;
-  if (impossible_) watching_.store(false, std::memory_order_relaxed);
+  watching_ = has_helper_;
   return has_helper_;
 }
 
-/// What began to wait while the helper was about to stop watching it finds in its last look: the rank sees
-/// `watching_` and waits no longer than until then.
 void Flusher::help() {
   std::unique_lock<std::mutex> lock(mutex_);
-  while (!ending_) {
-    changed_.wait(lock, [this] { return ending_ || watching_.load(std::memory_order_relaxed); });
-    for (int idle = 0; !ending_ && idle < kIdleTicksMax; ++idle) {
-      changed_.wait_for(lock, kTick, [this] { return ending_; });
-      lock.unlock();
-      if (flush_()) idle = 0;
-      lock.lock();
-    }
-    watching_.store(false, std::memory_order_relaxed);
+  for (int idle = 0; !ending_;) {
+    changed_.wait_for(lock, kTick, [this] { return ending_; });
     lock.unlock();
-    flush_();
+    gate_.take();
+    idle = flush_() ? 0 : idle + 1;
+    const bool over = idle == kIdleTicksMax;
+    if (over) watching_ = false;
+    gate_.give_back();
+    if (over) return;
     lock.lock();
   }
 }

@@ -52,7 +52,7 @@ OfiLink::OfiLink(std::unique_ptr<Link> behind, Doorbells& doorbells, std::vector
       alone_(std::count(nodes_.begin(), nodes_.end(), node_) == 1),
       peers_(nodes_.size()),
       armed_(behind_->armed()),
-      flusher_([this] { return flush_bundles(); }) {}
+      flusher_(gate_, [this] { return flush_bundles(); }) {}
 
 std::unique_ptr<OfiLink> OfiLink::make(std::unique_ptr<Link>* behind, Doorbells& doorbells,
                                        std::vector<int> nodes, std::unique_ptr<ofi::Fabric> fabric,
@@ -237,13 +237,10 @@ void OfiLink::send_bundles() {
   while (!bundled_.empty()) send_bundle(bundled_.back());
 }
 
-/// By the helper.
+/// By the helper, inside the gate.
 bool OfiLink::flush_bundles() {
-  gate_.take();
   send_bundles();
-  const bool any = std::exchange(bundles_seen_, bundles_) != bundles_;
-  gate_.give_back();
-  return any;
+  return std::exchange(bundles_seen_, bundles_) != bundles_;
 }
 
 /// Returns whether libfabric has taken it.

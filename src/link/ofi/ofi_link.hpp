@@ -334,9 +334,10 @@ class OfiLink final : public OuterLink {
   bool polling_ = false;
   bool leaving_ = false;
   int armed_ = 0;
-  std::size_t read_ = 0;      // completions, in the last poll
-  int readings_in_vain_ = 0;  // one after the other
-  int posted_ = 0;            // buffers that packets may come into
+  std::size_t read_ = 0;           // completions, in the last poll
+  int readings_in_vain_ = 0;       // one after the other
+  std::uint32_t polls_awake_ = 0;  // since a thread of this rank slept, or was about to
+  int posted_ = 0;                 // buffers that packets may come into
   std::uint64_t strangers_ = 0;
   std::vector<int> others_;               // endpoints of processes of other jobs
   static constexpr int kFormer = -3;      // no endpoint: in by_secret_, a process that has ended

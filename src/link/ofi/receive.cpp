@@ -24,6 +24,8 @@ constexpr std::uint32_t kEarlyMax = 1 << 16;  // a packet that is early by more 
 constexpr std::int64_t kIdlePollNs = 500;
 constexpr std::int64_t kClockNs = 50'000'000;  // between two looks at the peers' clocks
 constexpr int kReadingsWithRegions = 4;
+constexpr std::uint32_t kPollsAwakeMax =
+    256;  // one after the other, before the network is asked not to wake this rank
 // No endpoints: of a packet that has no secret, and of one that has this process's key.
 constexpr int kStranger = -1;
 constexpr int kNewcomer = -2;
@@ -41,6 +43,8 @@ int OfiLink::poll(PacketSink& sink) {
   polling_ = true;
   const ofi::Inside inside(gate_);
   ++polls_;
+  polls_awake_ = armed_ == 0 ? polls_awake_ + 1 : 0;
+  if (polls_awake_ == kPollsAwakeMax) fabric_->expect_no_events();
   if (!bundled_.empty()) send_bundles();
   int delivered = behind_->poll(sink);
   if (alone_ || armed_ != 0 || clock_.now_ns() >= next_poll_ns_) {
