@@ -4,7 +4,8 @@
 #   include/  mpi.h, mpif.h (MPI-5.0 standard ABI), mpich/mpi.h (MPICH ABI)
 #   libexec/  tasuki-source-lines, which mpiexec runs; tasuki/: mbl, the benchmark suite, what tasuki tune runs, and
 #             spam-tools, which spam runs, with spam-cache-model; fortran-modules, which mpifort runs
-#   lib/      libmpi_abi.so.1 (.so), libmpi.so.12, libmpifort_abi.so.1 (.so), libmpifort.so.12, libtasuki_heap.so, libtasuki_trace.so, pkgconfig/,
+#   lib/      libmpi_abi.so.1 (.so), libmpi.so.12, libmpifort_abi.so.1 (.so), libmpifort.so.12; libmpich.so.12, libmpichfort.so.12,
+#             which programs of Debian ask for; libtasuki_heap.so, libtasuki_trace.so, pkgconfig/,
 #             cmake/Tasuki/,
 #             tasuki/python/, the packages that bin/tasuki and spam-tools run (pip puts the former where others are)
 #   share/    tasuki/modules, the sources of the modules mpi and mpi_f08 for either ABI; tasuki/mbl, the suite's sources: tasuki builds them with other MPIs' compilers; tasuki/spam, likewise,
@@ -86,7 +87,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/src/fortran/generated/modules/standard/mpif.
 install(FILES ${PROJECT_SOURCE_DIR}/src/fortran/generated/modules/mpich/mpif.inc RENAME mpif.h DESTINATION ${ROOT}${INCLUDEDIR}/mpich)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/fortran/generated/modules DESTINATION ${ROOT}${DATADIR}/tasuki)
 install(TARGETS mpifort_abi LIBRARY DESTINATION ${ROOT}${LIBDIR})
-install(TARGETS mpifort_mpich LIBRARY DESTINATION ${ROOT}${LIBDIR} NAMELINK_SKIP)
+install(TARGETS mpifort_mpich mpichfort LIBRARY DESTINATION ${ROOT}${LIBDIR} NAMELINK_SKIP)
 
 tasuki_pkgconfig(tasuki "C and C++" tasuki)
 tasuki_pkgconfig(mpi-c C tasuki)
@@ -100,7 +101,7 @@ install(FILES ${MADE}/TasukiConfig.cmake ${MADE}/TasukiConfigVersion.cmake
         DESTINATION ${ROOT}${LIBDIR}/cmake/Tasuki)
 
 install(TARGETS mpi_abi LIBRARY DESTINATION ${ROOT}${LIBDIR})
-install(TARGETS mpi_mpich LIBRARY DESTINATION ${ROOT}${LIBDIR} NAMELINK_SKIP)
+install(TARGETS mpi_mpich mpich LIBRARY DESTINATION ${ROOT}${LIBDIR} NAMELINK_SKIP)
 if(TARGET tasuki_heap)
   install(TARGETS tasuki_heap LIBRARY DESTINATION ${ROOT}${LIBDIR})
 endif()

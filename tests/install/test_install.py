@@ -108,6 +108,7 @@ def check_hello(program: pathlib.Path, prefix: pathlib.Path = PREFIX) -> None:
 def test_tree_is_complete():
     for name in ("bin/mpiexec", "bin/mpirun", "bin/mpicc", "bin/mpicxx", "bin/mpic++", "include/mpi.h",
                  "include/mpich/mpi.h", "lib/libmpi_abi.so", "lib/libmpi_abi.so.1", "lib/libmpi.so.12",
+                 "lib/libmpich.so.12", "lib/libmpichfort.so.12",
                  "lib/pkgconfig/tasuki.pc", "lib/cmake/Tasuki/TasukiConfig.cmake", "bin/tasuki",
                  "bin/spam", "libexec/tasuki/spam-tools",
                  "lib/tasuki/python/spam_tools/__main__.py", "share/tasuki/spam/CMakeLists.txt",
@@ -153,6 +154,27 @@ def test_library_exports_mpi_and_nothing_else(library, functions, others):
     names = {symbol for symbol in symbols - others if symbol.startswith("MPI_")}
     assert len(names) == functions
     assert symbols - others - names == {"P" + name for name in names}
+
+
+@pytest.mark.parametrize(("name", "library"), [("mpich", "mpi"), ("mpichfort", "mpifort")])
+def test_debian_s_names_lead_to_the_library_beside_them(name, library, tmp_path):
+    """Also where another library of that name comes first; who asks for both names has one library."""
+    (tmp_path / "empty.c").write_text("int MPI_Init(void) { return 3; }\n")
+    for other in ("mpi", "mpifort"):
+        soname = f"lib{other}.so.12"
+        output("gcc", "-shared", f"-Wl,-soname,{soname}", tmp_path / "empty.c", "-o", tmp_path / soname)
+    loaded = output("ldd", PREFIX / f"lib/lib{name}.so.12", LD_LIBRARY_PATH=str(tmp_path))
+    for wanted in {library, "mpi"}:
+        found = re.search(rf"lib{wanted}\.so\.12 => (.*) \(0x", loaded).group(1)
+        assert os.path.samefile(found, PREFIX / f"lib/lib{wanted}.so.12")
+    (tmp_path / "both.c").write_text(HELLO)
+    names = [f"-l:lib{one}.so.12" for one in (name, library)]
+    include, libraries = f"-I{PREFIX}/include/mpich", f"{PREFIX}/lib"
+    command = ["gcc", include, tmp_path / "both.c", "-o", tmp_path / "both", "-Wl,--no-as-needed"]
+    output(*command, f"-L{libraries}", *names, "-l:libmpi.so.12")
+    assert output(tmp_path / "both", LD_LIBRARY_PATH=libraries) == "size 1"
+    loaded = output("ldd", tmp_path / "both", LD_LIBRARY_PATH=libraries)
+    assert len(re.findall(r"^\s*\S*libmpi\.so\.12 ", loaded, re.M)) == 1
 
 
 @pytest.mark.parametrize(
