@@ -2,8 +2,8 @@
 
 bench/network.cpp between two ranks on two virtual nodes of this machine (mpiexec --network fabric), the same
 program of the peers made to use TCP, and bench/tcp_pair.cpp, two processes with a socket. All of them run in
-turn, ROUNDS times. A cell is the least time of all, and behind it the median of the rounds' medians; below
-are the ratios to TCP's.
+turn, ROUNDS times; ours also with long messages in packets alone, and with copies of each kind. A cell is the
+least time of all, and behind it the median of the rounds' medians; below are the ratios to TCP's.
 """
 
 import json
@@ -15,7 +15,16 @@ import own_program
 from rich.console import Console
 from rich.table import Table
 
-SIZES = (8, 64 << 10, 4 << 20)
+SIZES = (8, 64 << 10, 128 << 10, 256 << 10, 1 << 20, 4 << 20)
+# How our messages go: variables.
+COPIES = {"TASUKI_NET_COPY_BYTES_MIN": "16k"}
+WAYS = {
+    "": {},
+    ", packets": {"TASUKI_NET_COPY_BYTES_MIN": "1024G"},
+    ", advertised": COPIES,
+    ", got": {**COPIES, "TASUKI_PROTOCOL_ADVERTISED_RECEIVES": "0"},
+    ", put": {**COPIES, "TASUKI_PROTOCOL_ADVERTISED_RECEIVES": "0", "TASUKI_PROTOCOL_GET": "0"},
+}
 ROUNDS = 7
 SECONDS_MAX = 60
 OPEN_MPI = ("--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1")
@@ -40,9 +49,9 @@ def ways(args):
     tcp = args.out / "tcp_pair"
     source = own_program.HERE / "tcp_pair.cpp"
     subprocess.run(["c++", "-O2", "-std=c++20", source, "-o", tcp], check=True)
-    found = {
-        "TCP, spinning": ((tcp,), {}),
-        "Tasuki": ((args.prefix / "bin/mpiexec", "-n", 2, "--nodes", 2, "--network", "fabric", program), {}),
+    words = (args.prefix / "bin/mpiexec", "-n", 2, "--nodes", 2, "--network", "fabric", program)
+    found = {"TCP, spinning": ((tcp,), {})} | {
+        f"Tasuki{way}": (words, variables) for way, variables in WAYS.items()
     }
     for name, (folder, launcher, variables) in PEERS.items():
         prefix = args.peers / folder
@@ -89,7 +98,7 @@ def main():
             "",
             *(f"{row[size][0] / limit[size][0]:.2f}, {row[size][1] / limit[size][1]:.2f}" for size in SIZES),
         )
-    Console(width=110).print(table)
+    Console(width=140).print(table)
     (args.out / "fabric.json").write_text(json.dumps({"rounds": runs}, indent=1))
 
 

@@ -205,6 +205,10 @@ class Link {
   /// From how many bytes on messages had better go by them than by packets.
   virtual std::uint64_t copy_bytes_min(int /*peer*/) const { return 0; }
 
+  /// Whether nothing but long messages is worth such a copy: no access of a window, and no receive is worth a
+  /// word to its sender before the message comes.
+  virtual bool copies_long_only(int /*peer*/) const { return false; }
+
   /// Whether register_memory() costs so little that a message of `bytes` bytes is worth one.
   virtual bool may_register(int /*peer*/, std::uint64_t /*bytes*/) const { return true; }
 

@@ -33,6 +33,7 @@ class OuterLink : public Link {
   void use_heap(SymmetricHeap& heap) override { behind_->use_heap(heap); }
   bool can_put(int peer) const override { return !is_far(peer) && behind_->can_put(peer); }
   std::uint64_t copy_bytes_min(int peer) const override { return behind_->copy_bytes_min(peer); }
+  bool copies_long_only(int peer) const override { return behind_->copies_long_only(peer); }
   bool may_register(int peer, std::uint64_t bytes) const override {
     return behind_->may_register(peer, bytes);
   }

@@ -108,7 +108,7 @@ def named(pair):
 @pytest.mark.parametrize("provider", COPYING, ids=named)
 @pytest.mark.parametrize("ranks", [pytest.param(2, marks=only_long), 3])
 def test_messages_go_straight_from_buffer_to_buffer(over_fabric, build, ranks, provider, way):
-    """As over networks with RDMA; by default no provider of this machine does. Parts of 50,000 bytes."""
+    """As over networks with RDMA, from one byte on. Parts of 50,000 bytes."""
     settings, told = WAYS[way]
     environment = {
         "TASUKI_NET_PROVIDER": provider[0],
@@ -188,7 +188,7 @@ def run_windows(over_fabric, build, provider, source, arguments, ranks, nodes, *
     "least, way", [(1, "copies that the network makes"), (2000, "from 2000 bytes on"), ("1024G", None)]
 )
 def test_puts_and_gets_of_windows_each_way(over_fabric, build, provider, ranks, nodes, least, way):
-    """All by copies, the long ones, and none; over TCP the last is the default."""
+    """All by copies, the long ones, and none."""
     words = (over_fabric, build, provider, "window_copies.c", [], ranks, nodes)
     done = run_windows(*words, TASUKI_NET_COPY_BYTES_MIN=least)
     assert done.returncode == 0 and done.stdout.count("window copies: right") == 1, done.text

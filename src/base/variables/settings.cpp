@@ -178,8 +178,8 @@ constexpr Setting kRows[] = {
     number("TASUKI_NET_COPY_BYTES_MIN", SettingType::kBytes, &Config::net_copy_bytes_min, 1, kGiB * 1024,
            Change::kBeforeInit, Scope::kLocal, Verbosity::kTunerBasic, Part::kTransport,
            "from which size on messages that wait for their receives, and puts and gets of windows, go to "
-           "other hosts straight from one buffer to the other (RDMA); automatic: as suits the provider, and "
-           "never over TCP, where they go in packets"),
+           "other hosts straight from one buffer to the other (RDMA); automatic: as suits the provider; over "
+           "TCP messages of 256 KiB, and no puts and gets"),
     number("TASUKI_NET_COPY_BYTES_MAX", SettingType::kBytes, &Config::net_copy_bytes_max, 1, kGiB * 1024,
            Change::kBeforeInit, Scope::kLocal, Verbosity::kTunerDetail, Part::kTransport,
            "the longest single put or get of the network: longer ones go in parts; automatic: what the "

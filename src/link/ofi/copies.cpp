@@ -33,6 +33,10 @@ std::uint64_t OfiLink::copy_bytes_min(int peer) const {
   return is_far(peer) ? fabric_->copying().bytes_min : behind_->copy_bytes_min(peer);
 }
 
+bool OfiLink::copies_long_only(int peer) const {
+  return is_far(peer) ? fabric_->copying().long_only : behind_->copies_long_only(peer);
+}
+
 bool OfiLink::may_register(int peer, std::uint64_t bytes) const {
   return is_far(peer) ? bytes >= fabric_->copying().register_bytes_min : behind_->may_register(peer, bytes);
 }

@@ -137,6 +137,7 @@ class OfiLink final : public OuterLink {
   void use_heap(SymmetricHeap& heap) override;
   bool can_put(int peer) const override;
   std::uint64_t copy_bytes_min(int peer) const override;
+  bool copies_long_only(int peer) const override;
   bool may_register(int peer, std::uint64_t bytes) const override;
   bool register_memory(int peer, void* base, std::size_t bytes, MemoryKey* key) override;
   void unregister_memory(int peer, const MemoryKey& key) override;

@@ -129,7 +129,9 @@ void LargeMessages::asked_back(const Packet& packet) {
 // ----- the receiver ----------------------------------------------------------------------------------------
 
 void LargeMessages::posted_far(ReceiveRequest& receive, int endpoint) {
-  if (!is_far(endpoint) || receive.comm->session || !may_copy(endpoint, receive.capacity())) return;
+  if (!is_far(endpoint) || receive.comm->session || p2p_.link->copies_long_only(endpoint) ||
+      !may_copy(endpoint, receive.capacity()))
+    return;
   LargeEnd& end = *ends_.make();
   receive.large = &end;
   end.receive = &receive;

@@ -33,7 +33,7 @@ int far_rank(Comm& comm) {
 
 /// Whether the network is to make any.
 bool is_wanted(const Process& process, int far_endpoint) {
-  return process.link->copy_bytes_min(far_endpoint) != UINT64_MAX;
+  return !process.link->copies_long_only(far_endpoint);
 }
 
 /// Says which way puts and gets of the window go.

@@ -78,8 +78,12 @@ TEST(CopyPlan, RegistersTheHeapOnceWhereThatPinsNothing) {
   EXPECT_EQ(plan_of(kTcp, {.naming = Naming::kNone}).register_bytes_min, UINT64_MAX);
 }
 
-TEST(CopyPlan, OverSocketsPacketsGo) {
-  EXPECT_EQ(plan_of(kTcp).bytes_min, UINT64_MAX);
+TEST(CopyPlan, OverSocketsOnlyLongMessagesGoSo) {
+  EXPECT_TRUE(plan_of(kTcp).long_only);
+  EXPECT_FALSE(plan_of(kTcp, {.bytes_min = 100}).long_only) << "the user asks for copies";
+  EXPECT_FALSE(plan_of(kCxi).long_only);
+  EXPECT_EQ(plan_of(kTcp).bytes_min, 256U << 10);
+  EXPECT_LE(plan_of(kTcp).bytes_max, 4U << 20) << "what else goes to that peer waits behind it";
   EXPECT_LE(plan_of(kCxi).bytes_min, 64U << 10);
   EXPECT_EQ(plan_of(kTcp, {.bytes_min = 100}).bytes_min, 100U);
   EXPECT_EQ(plan_of(kCxi, {.bytes_max = 5000}).bytes_max, 5000U);

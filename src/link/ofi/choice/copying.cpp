@@ -7,9 +7,10 @@
 namespace tasuki::ofi {
 namespace {
 
-// Providers that move bytes by the system's sockets: they copy as often as for packets, in larger pieces,
-// which leave the caches (docs/fabric.md).
+// Providers that move bytes by the system's sockets. Their copies spare the receiver one of its own, and long
+// messages gain by that. In parts, since what else goes to that peer waits behind one (docs/fabric.md).
 constexpr const char* kOverSockets[] = {"tcp", "net", "udp", "sockets"};
+constexpr std::uint64_t kSocketBytesMin = 256 << 10, kSocketBytesMax = 4 << 20;
 constexpr std::uint64_t kBytesMin = 64 << 10;
 constexpr std::uint64_t kPinnedBytesMin = 1 << 20;
 constexpr std::size_t kWordBytes = sizeof(std::uint32_t);
@@ -49,7 +50,10 @@ bool plan_copies(const CopyFacts& facts, const CopyWish& wish, CopyPlan* plan, s
            .bytes_max = facts.bytes_max,
            .register_bytes_min = naming == Naming::kEach && wish.bytes_min == 0 ? kPinnedBytesMin : 0};
   if (naming == Naming::kNone) plan->register_bytes_min = UINT64_MAX;
-  if (wish.bytes_min == 0) plan->bytes_min = is_over_sockets(facts.provider) ? UINT64_MAX : kBytesMin;
+  const bool over_sockets = is_over_sockets(facts.provider);
+  plan->long_only = over_sockets && wish.bytes_min == 0;
+  if (wish.bytes_min == 0) plan->bytes_min = over_sockets ? kSocketBytesMin : kBytesMin;
+  if (over_sockets) plan->bytes_max = std::min(plan->bytes_max, kSocketBytesMax);
   if (wish.bytes_max != 0) plan->bytes_max = std::min(plan->bytes_max, wish.bytes_max);
   return true;
 }
@@ -79,17 +83,15 @@ std::string text_of(const CopyFacts& facts) {
 
 std::string ways_text(const CopyPlan& plan, const CopyWish& wish) {
   if (!plan.copies) return "All messages go in packets.";
-  if (plan.bytes_min == UINT64_MAX) {
-    return "All messages go in packets: its puts and gets go by the system's sockets, as packets do, and "
-           "copy as often. "
-           "With TASUKI_NET_COPY_BYTES_MIN messages go straight between their buffers: then " +
-           text_of(plan) + ".";
-  }
   return "Messages from " + std::to_string(plan.bytes_min) +
          " bytes on that wait for their receives go straight between "
          "their buffers, " +
-         (wish.bytes_min != 0 ? "as TASUKI_NET_COPY_BYTES_MIN asks" : "since it moves bytes by itself") +
-         "; shorter ones go in packets: " + text_of(plan) + ".";
+         (wish.bytes_min != 0 ? "as TASUKI_NET_COPY_BYTES_MIN asks"
+          : plan.long_only    ? "since that spares the receiver a copy"
+                              : "since it moves bytes by itself") +
+         "; shorter ones" +
+         (plan.long_only ? ", and puts and gets of windows unless TASUKI_NET_COPY_BYTES_MIN is set," : "") +
+         " go in packets: " + text_of(plan) + ".";
 }
 
 }  // namespace tasuki::ofi

@@ -49,6 +49,7 @@ struct CopyPlan {
   Tell tell = Tell::kDelivery;
   Naming naming = Naming::kNone;
   std::uint64_t bytes_min = 0;           // from which on a message goes so
+  bool long_only = false;                // nothing else does: no window's accesses, no advertised receives
   std::uint64_t bytes_max = 0;           // of one put or get
   std::uint64_t register_bytes_min = 0;  // from which on a message's memory is registered
 };
