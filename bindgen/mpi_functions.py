@@ -36,6 +36,7 @@ class Function:
     base_name: str  # without _c
     returns: str
     parameters: tuple[Parameter, ...]
+    instead: str = ""  # of a removed function: the one that replaces it
 
     @property
     def is_large(self) -> bool:
@@ -120,7 +121,7 @@ def removed() -> list[Function]:
     result = []
     for row in json.loads((SPEC / "removed.json").read_text()):
         parameters = tuple(Parameter(text.split()[-1], text) for text in row["parameters"].split(", "))
-        result.append(Function(row["name"], row["name"], "int", parameters))
+        result.append(Function(row["name"], row["name"], "int", parameters, row["instead"]))
     return result
 
 

@@ -130,6 +130,48 @@ OPENING = {
 }
 
 
+# How the successor of a removed function is called where it has other arguments.
+REMOVED_BODIES = {
+    "MPI_Type_extent": "MPI_Aint lb; return MPI_Type_get_extent(datatype, &lb, extent);",
+    "MPI_Type_lb": "MPI_Aint extent; return MPI_Type_get_extent(datatype, displacement, &extent);",
+    "MPI_Type_ub": "MPI_Aint lb, extent; const int code = MPI_Type_get_extent(datatype, &lb, &extent); "
+    "if (code == MPI_SUCCESS) *displacement = lb + extent; return code;",
+}
+
+
+def _removed_functions() -> list[str]:
+    """Not in the standard ABI: the header has them where they are asked for, else it tells what there is."""
+
+    def body(function: mpi_functions.Function) -> str:
+        names = ", ".join(parameter.name.removesuffix("[]") for parameter in function.parameters)
+        names = names.replace("*", "")
+        return REMOVED_BODIES.get(function.name, f"return {function.instead}({names});")
+
+    removed = mpi_functions.removed()
+    return [
+        "/* What MPI 3.0 removed: -DTASUKI_REMOVED_FUNCTIONS gives it back; without, a call is an error that",
+        " * names its successor (gcc, and clang from 14 on). */",
+        "#ifdef TASUKI_REMOVED_FUNCTIONS",
+        "typedef MPI_Comm_errhandler_function MPI_Handler_function;",
+        *(
+            f"static inline int {function.name}({function.parameter_text}) {{ {body(function)} }}"
+            for function in removed
+        ),
+        "#elif defined(__has_attribute)",
+        "#if __has_attribute(error)",
+        "#define TASUKI_REMOVED(name, successor) __attribute__((error( \\",
+        '    "MPI 3.0 removed " name ": call " successor ", or compile with -DTASUKI_REMOVED_FUNCTIONS")))',
+        *(
+            f'TASUKI_REMOVED("{function.name}", "{function.instead}") {function.declaration()}'
+            for function in removed
+        ),
+        "#undef TASUKI_REMOVED",
+        "#endif",
+        "#endif",
+        "",
+    ]
+
+
 def _value(constant: spec.Constant, abi: str) -> str:
     value = constant.value(abi)
     if isinstance(value, str):
@@ -234,8 +276,10 @@ def generate(abi: str) -> str:
     out += [function.declaration() for function in functions]
     out += ["", "/* The profiling interface: the same functions */"]
     out += [function.declaration("P") for function in functions]
+    out.append("")
+    if abi == "standard":
+        out += _removed_functions()
     out += [
-        "",
         "#ifdef __GNUC__",
         "#pragma GCC visibility pop",
         "#endif",

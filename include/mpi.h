@@ -1921,6 +1921,38 @@ int PMPI_Win_wait(MPI_Win win);
 double PMPI_Wtick(void);
 double PMPI_Wtime(void);
 
+/* What MPI 3.0 removed: -DTASUKI_REMOVED_FUNCTIONS gives it back; without, a call is an error that
+ * names its successor (gcc, and clang from 14 on). */
+#ifdef TASUKI_REMOVED_FUNCTIONS
+typedef MPI_Comm_errhandler_function MPI_Handler_function;
+static inline int MPI_Address(void* location, MPI_Aint* address) { return MPI_Get_address(location, address); }
+static inline int MPI_Errhandler_create(MPI_Comm_errhandler_function* function, MPI_Errhandler* errhandler) { return MPI_Comm_create_errhandler(function, errhandler); }
+static inline int MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler* errhandler) { return MPI_Comm_get_errhandler(comm, errhandler); }
+static inline int MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler) { return MPI_Comm_set_errhandler(comm, errhandler); }
+static inline int MPI_Type_extent(MPI_Datatype datatype, MPI_Aint* extent) { MPI_Aint lb; return MPI_Type_get_extent(datatype, &lb, extent); }
+static inline int MPI_Type_hindexed(int count, int array_of_blocklengths[], MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) { return MPI_Type_create_hindexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype); }
+static inline int MPI_Type_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype* newtype) { return MPI_Type_create_hvector(count, blocklength, stride, oldtype, newtype); }
+static inline int MPI_Type_lb(MPI_Datatype datatype, MPI_Aint* displacement) { MPI_Aint extent; return MPI_Type_get_extent(datatype, displacement, &extent); }
+static inline int MPI_Type_struct(int count, int array_of_blocklengths[], MPI_Aint array_of_displacements[], MPI_Datatype array_of_types[], MPI_Datatype* newtype) { return MPI_Type_create_struct(count, array_of_blocklengths, array_of_displacements, array_of_types, newtype); }
+static inline int MPI_Type_ub(MPI_Datatype datatype, MPI_Aint* displacement) { MPI_Aint lb, extent; const int code = MPI_Type_get_extent(datatype, &lb, &extent); if (code == MPI_SUCCESS) *displacement = lb + extent; return code; }
+#elif defined(__has_attribute)
+#if __has_attribute(error)
+#define TASUKI_REMOVED(name, successor) __attribute__((error( \
+    "MPI 3.0 removed " name ": call " successor ", or compile with -DTASUKI_REMOVED_FUNCTIONS")))
+TASUKI_REMOVED("MPI_Address", "MPI_Get_address") int MPI_Address(void* location, MPI_Aint* address);
+TASUKI_REMOVED("MPI_Errhandler_create", "MPI_Comm_create_errhandler") int MPI_Errhandler_create(MPI_Comm_errhandler_function* function, MPI_Errhandler* errhandler);
+TASUKI_REMOVED("MPI_Errhandler_get", "MPI_Comm_get_errhandler") int MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler* errhandler);
+TASUKI_REMOVED("MPI_Errhandler_set", "MPI_Comm_set_errhandler") int MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler);
+TASUKI_REMOVED("MPI_Type_extent", "MPI_Type_get_extent") int MPI_Type_extent(MPI_Datatype datatype, MPI_Aint* extent);
+TASUKI_REMOVED("MPI_Type_hindexed", "MPI_Type_create_hindexed") int MPI_Type_hindexed(int count, int array_of_blocklengths[], MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype);
+TASUKI_REMOVED("MPI_Type_hvector", "MPI_Type_create_hvector") int MPI_Type_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype* newtype);
+TASUKI_REMOVED("MPI_Type_lb", "MPI_Type_get_extent") int MPI_Type_lb(MPI_Datatype datatype, MPI_Aint* displacement);
+TASUKI_REMOVED("MPI_Type_struct", "MPI_Type_create_struct") int MPI_Type_struct(int count, int array_of_blocklengths[], MPI_Aint array_of_displacements[], MPI_Datatype array_of_types[], MPI_Datatype* newtype);
+TASUKI_REMOVED("MPI_Type_ub", "MPI_Type_get_extent") int MPI_Type_ub(MPI_Datatype datatype, MPI_Aint* displacement);
+#undef TASUKI_REMOVED
+#endif
+#endif
+
 #ifdef __GNUC__
 #pragma GCC visibility pop
 #endif

@@ -80,13 +80,13 @@ def test_generated_files_are_what_bindgen_writes():
     assert not stale, f"out of date, run make generate: {stale}"
 
 
-@pytest.mark.parametrize("abi", ABIS)
+@pytest.mark.parametrize("abi", [*ABIS, "standard -DTASUKI_REMOVED_FUNCTIONS"])
 @pytest.mark.parametrize(("language", "version"), LANGUAGES)
 def test_header_compiles_without_a_warning(abi, language, version):
     uses = "int main(void) { return MPI_COMM_WORLD == MPI_COMM_NULL; }\n"
-    check_compiles(
-        "#include <mpi.h>\n" + uses, f"-std={version}", *WARNINGS, f"-I{INCLUDE[abi]}", language=language
-    )
+    abi, *flags = abi.split()
+    flags += [f"-std={version}", *WARNINGS, f"-I{INCLUDE[abi]}"]
+    check_compiles("#include <mpi.h>\n" + uses, *flags, language=language)
 
 
 CONSTANTS_FOR_ARRAYS = """
@@ -118,12 +118,32 @@ def test_constants_in_place_of_arrays_set_off_no_warning(abi, language):
 
 @pytest.mark.parametrize("abi", ABIS)
 def test_every_function_is_declared_with_its_profiling_twin(abi):
-    text = (INCLUDE[abi] / "mpi.h").read_text()
+    text = (INCLUDE[abi] / "mpi.h").read_text().split("/* What MPI 3.0 removed")[0]
     declared = re.findall(r"^(?!typedef)\w[\w ]*\*? (P?MPI_\w+)\(", text, flags=re.MULTILINE)
     functions = {name for name in declared if name.startswith("MPI_")}
     assert len(functions) == (690 if abi == "standard" else 700)
     assert {"P" + name for name in functions} == {name for name in declared if name.startswith("PMPI_")}
     assert len(declared) == 2 * len(functions)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "g++", "clang", "clang++"])
+def test_a_call_of_a_removed_function_names_its_successor(compiler, tmp_path):
+    """At compile time; what -DTASUKI_REMOVED_FUNCTIONS gives back is in tests/programs/removed.c."""
+    removed = mpi_functions.removed()
+    assert len(removed) == 10
+    text = "#include <mpi.h>\n"
+    for function in removed:
+        arguments = ", ".join("0" for _ in function.parameters)
+        text += f"int calls_{function.name}(void) {{ return {function.name}({arguments}); }}\n"
+    language = "c++" if "++" in compiler else "c"
+    command = [compiler, "-x", language, f"-I{INCLUDE['standard']}", "-S", "-", "-o", tmp_path / "out"]
+    result = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert result.returncode != 0
+    for function in removed:
+        message = (
+            f"MPI 3.0 removed {function.name}: call {function.instead}, or compile with -DTASUKI_REMOVED"
+        )
+        assert message in result.stderr, result.stderr
 
 
 @pytest.mark.parametrize("abi", ABIS)
