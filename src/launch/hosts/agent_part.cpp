@@ -175,6 +175,7 @@ bool AgentPart::start(const StartOrder& order, Refusal* refusal) {
   header.host_processors = static_cast<std::int32_t>(order.host_processors);
   std::snprintf(header.parent_port, local::kPortBytes, "%s", order.parent_port.c_str());
   World& added = worlds_.add(std::move(world));
+  if (!added.note.empty() && added.ranks.front().here) console_.say("mpiexec: " + added.note);
   mirrors_.push_back(std::make_unique<Mirror>(added));
   if (start_world(added, refusal)) return true;
   end_world(order.world, SIGKILL);

@@ -77,6 +77,7 @@ bool Job::start_first_world() {
     return false;
   }
   World& first = worlds_.add(std::move(world));
+  if (!first.note.empty()) console_.say("mpiexec: " + first.note);
   if (!start_ranks(&first, &refusal)) {
     if (!refusal.text.empty()) ending_.end_with(refusal.status, "mpiexec: " + refusal.text);
     return true;

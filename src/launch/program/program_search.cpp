@@ -56,6 +56,12 @@ FoundProgram find_program(const std::string& name, const std::string& directory,
   return found;
 }
 
+std::string path_of_program(const std::string& name, const std::string& directory,
+                            const char* path_variable) {
+  const FoundProgram program = find_program(name, directory, path_variable);
+  return program.error == 0 ? below(directory, program.path) : std::string();
+}
+
 int cannot_run_status(int error) {
   return error == ENOENT || error == ENOTDIR ? 127 : 126;
 }

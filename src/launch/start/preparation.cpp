@@ -11,9 +11,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <string_view>
 
 #include "heap/interface.hpp"
 #include "launch/base/format.hpp"
+#include "launch/program/mpi_libraries.hpp"
 #include "node/processors.hpp"
 #include "tuning/table.hpp"
 
@@ -73,6 +75,7 @@ bool Preparation::prepare(World* world, Refusal* refusal, std::uint64_t job_id) 
   if (!find_programs(world, refusal)) return false;
   *refusal = {reports_.begin(*world), 1};
   if (!refusal->text.empty()) return false;
+  choose_mpi_library(world);
   if (!make_segment(world, job_id, refusal)) return false;
   plan_processors(world);
   return true;
@@ -140,6 +143,39 @@ bool Preparation::find_programs(World* world, Refusal* refusal) const {
     first_rank += application.ranks;
   }
   return true;
+}
+
+/// Behind what is preloaded by then: a tool that records calls stands before the MPI library.
+void Preparation::choose_mpi_library(World* world) const {
+  const std::string library = installed_library();
+  if (library.empty()) return;
+  const std::string folder = library.substr(0, library.rfind('/'));
+  for (std::size_t number = 0; number < world->programs.size(); ++number) {
+    const Application& application = world->applications[number];
+    if (world->programs[number].path.empty()) continue;  // on another host
+    RankEnvironment& environment = world->environments[number];
+    const std::optional<std::string> list = search_path(application, environment);
+    const char* set_before = environment.get("LD_LIBRARY_PATH");
+    std::string library_path = set_before != nullptr ? set_before : "";
+    bool fixed = false;
+    std::vector<std::string> programs;
+    for (std::size_t i = 0; i < std::min(application.command.size(), kProgramWordsMax); ++i) {
+      constexpr std::string_view kVariable = "LD_LIBRARY_PATH=";  // behind env
+      const std::string& word = application.command[i];
+      if (word.starts_with(kVariable)) {
+        library_path = word.substr(kVariable.size());
+        fixed = true;
+      }
+      if (word.empty() || word[0] == '-') continue;
+      const std::string program =
+          path_of_program(word, application.directory, list ? list->c_str() : nullptr);
+      if (!program.empty()) programs.push_back(program);
+    }
+    const LibraryPlan plan = plan_libraries(programs, folder, library_path, fixed);
+    if (plan.folder_first) environment.set("LD_LIBRARY_PATH", folder + ":" + library_path);
+    for (const std::string& file : plan.preload) environment.preload(file);
+    if (world->note.empty()) world->note = plan.note;
+  }
 }
 
 /// A program whose heap will be private needs no heap library. Nor is one preloaded whose name has a colon or

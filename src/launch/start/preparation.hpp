@@ -50,14 +50,15 @@ class Preparation {
   const std::string& tuning() const { return tuning_; }
 
   /// Makes the world ready to be started. REQUIRES: it has its number, from Worlds::next_number(), its
-  /// placement, and its applications, of 1 to kRanksMax ranks together. `job_id`: that of the job's part on
-  /// another host, or 0. Returns false, and why, when it cannot be.
+  /// placement, and its applications, of 1 to kRanksMax ranks together. Its note may say what to tell the
+  /// user. `job_id`: that of the job's part on another host, or 0. Returns false, and why, when it cannot be.
   bool prepare(World* world, Refusal* refusal, std::uint64_t job_id = 0);
 
  private:
   void hand_on_tuning(World* world);
   void read_tuning(const RankEnvironment& first);
   bool find_programs(World* world, Refusal* refusal) const;
+  void choose_mpi_library(World* world) const;
   void choose_heap(const Application& application, int ranks, const char* path,
                    RankEnvironment* environment) const;
   bool make_segment(World* world, std::uint64_t job_id, Refusal* refusal) const;

@@ -44,6 +44,7 @@ struct World {
   std::vector<Application> applications;
   std::vector<FoundProgram> programs;         // of each application
   std::vector<RankEnvironment> environments;  // of each application
+  std::string note;                           // of Preparation, for the user; or empty
   Placement placement;
   BindingPlan bindings;  // of the ranks here, one after the other
   WorldSegment segment;

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "launch/program/mpi_libraries.hpp"
+
 namespace tasuki::launch {
 namespace {
 
@@ -109,12 +111,35 @@ TEST_F(ProgramFacts, SurviveDamagedFiles) {
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(size));
     add_file_facts(path, &facts);
+    mpi_libraries_of(path, folder_);
+    has_mpi_inside(path);
   }
   files_.push_back(folder_ + "/damaged");
   heap::Facts facts;
   add_file_facts(folder_ + "/not-there", &facts);
   add_file_facts(folder_, &facts);
   EXPECT_EQ(facts.sanitizer, nullptr);
+}
+
+TEST_F(ProgramFacts, TellMpiLibrariesFromOthers) {
+  const Image library("MPI_Init", true, "libc.so.6"), own("tasuki_fortran_site", true, "libc.so.6");
+  for (const char* name :
+       {"libmpi.so.40", "libmpicxx.so.12", "libmpich.so.12", "libmpi_cray.so.12", "libmpi"})
+    write(name, &library, sizeof library);
+  write("libmpi.so.12", &own, sizeof own);
+  const auto found = [this](const char* needed) {
+    const Image image("main", true, needed);
+    return mpi_libraries_of(write("program", &image, sizeof image), "/nowhere:" + folder_);
+  };
+  for (const char* name : {"libmpi.so.40", "libmpich.so.12", "libmpi_cray.so.12"}) {
+    ASSERT_EQ(found(name).size(), 1u) << name;
+    EXPECT_EQ(found(name).front().path, folder_ + "/" + name);
+    EXPECT_TRUE(found(name).front().by_variable);
+    EXPECT_FALSE(found(name).front().is_tasuki);
+  }
+  EXPECT_TRUE(found("libmpi.so.12").front().is_tasuki);
+  for (const char* name : {"libmpicxx.so.12", "libmpi", "libmpi.so.99", ""})
+    EXPECT_TRUE(found(name).empty()) << name;
 }
 
 TEST_F(ProgramFacts, LookAtEveryWordOfACommand) {
