@@ -36,6 +36,8 @@ Code allgather_remote_bytes(Comm& comm, const void* mine, void* all, Count bytes
 /// the request becomes done (used by MPI_Comm_idup to finish the new communicator).
 Request* start_bcast_bytes(Comm& comm, void* data, Count bytes, int root, std::function<void()> then);
 
+Request* start_allgather_bytes(Comm& comm, const void* mine, void* all, Count bytes);
+
 /// On an intercommunicator: at `both`, which rank 0 of each group begins with `bytes` of its own, all ranks
 /// get these of their group, and behind them those of the remote group. As start_bcast_bytes else.
 Request* start_exchange_of_leaders(Comm& comm, void* both, Count bytes, std::function<void()> then);

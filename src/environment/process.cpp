@@ -181,7 +181,7 @@ Process::Process(Starter& its_starter, Config configuration)
   collectives = std::make_unique<Collectives>(*this);
   load_tuning(*this);
   dynamic = std::make_unique<Dynamic>(*this);
-  files = std::make_unique<Files>();
+  files = std::make_unique<Files>(*this);
   keep_phase_spans(*this);
   messengers = std::make_unique<rma::Messengers>(*this);
   rank_reporter = std::make_unique<RankReporter>(*this);

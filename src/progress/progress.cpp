@@ -31,6 +31,9 @@ constexpr std::int64_t kSleepNanosecondsMax = 50'000'000;  // a backstop: every 
 constexpr std::int64_t kNapNanosecondsAlone = 1'000'000;   // until a thread sees that no other one polls
 constexpr std::uint32_t kPollsPerLookAtOthers = 16;        // and at what they wait for
 constexpr std::uint32_t kPollsPerTurn = 16;                // of a thread that spins
+// While something is under way that does not ring a rank offers its processor for longer, and sleeps less.
+constexpr std::int64_t kShortSleepOfferNanoseconds = 2'000'000;
+constexpr std::int64_t kShortSleepNanoseconds = 100'000;
 
 }  // namespace
 
@@ -237,7 +240,8 @@ bool Progress::pause(Patience& patience) {
   const std::int64_t now_ns = clock_.now_ns();
   note_wait(now_ns);
   if (home_ >= 0 && now_ns >= home_look_ns_ && !locking_) look_for_home(now_ns);
-  if (patience.sleep_at_ns == 0) patience.sleep_at_ns = now_ns + kOfferNanoseconds;
+  if (patience.sleep_at_ns == 0)
+    patience.sleep_at_ns = now_ns + (short_sleeps_ ? kShortSleepOfferNanoseconds : kOfferNanoseconds);
   return now_ns < patience.sleep_at_ns;
 }
 
@@ -338,13 +342,15 @@ bool Progress::sleep(std::uint32_t ticket) {
     ++counters_.sleeps;
     ++sleepers_;
     counters_.state = kAsleep;
+    const std::int64_t longest_ns = short_sleeps_ ? kShortSleepNanoseconds : kSleepNanosecondsMax;
     if (locking_) {
       const LineValues mine = let_go();
-      woken = waiter_.sleep(ticket, kSleepNanosecondsMax);
+      woken = waiter_.sleep(ticket, longest_ns);
       take_back(mine);
     } else {
-      woken = waiter_.sleep(ticket, kSleepNanosecondsMax);
+      woken = waiter_.sleep(ticket, longest_ns);
     }
+    woken |= longest_ns == kShortSleepNanoseconds;
     look_at_board();
     if (--sleepers_ == 0) counters_.state = kAwake;
     const std::int64_t slept_ns = clock_.now_ns() - begin_ns;

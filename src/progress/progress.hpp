@@ -156,6 +156,10 @@ class Progress {
   void wake_peer(int endpoint);
   bool sleeps_with_fence(int endpoint) const;
 
+  /// Something is under way of whose end nobody tells this rank (a transfer of a file): while it is, a rank
+  /// that sleeps looks again soon.
+  void set_short_sleeps(bool on) { short_sleeps_ = on; }
+
   /// Said by `done()` of wait_until(): what peers have to know of this wait to end it has changed, and is to
   /// be fenced before this rank sleeps.
   void look_again() { look_again_ = true; }
@@ -269,9 +273,10 @@ class Progress {
   bool locking_ = false;
   bool polling_ = false;
   bool look_again_ = false;
-  bool wake_wanted_ = false;      // wake() came amid a poll()
-  Napping* napping_ = nullptr;    // the threads that wait
-  std::thread::id helper_;        // of help_until()
+  bool wake_wanted_ = false;    // wake() came amid a poll()
+  Napping* napping_ = nullptr;  // the threads that wait
+  std::thread::id helper_;      // of help_until()
+  bool short_sleeps_ = false;
   std::uint32_t idle_polls_ = 0;  // in a row
   CallBoard* board_ = nullptr;
   Answerer* answerer_ = nullptr;

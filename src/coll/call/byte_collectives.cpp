@@ -23,10 +23,26 @@ auto bcast_bytes_plan(void* data, Count bytes, int root) {
   };
 }
 
+auto allgather_bytes_plan(const void* mine, void* all, Count bytes) {
+  return [=](Execution& execution) -> Code {
+    execution.describe(CollectiveCall::kInternal, {.bytes = bytes});
+    execution.arguments.send = mine;
+    execution.arguments.receive = all;
+    plan_chosen_allgather(execution, {.space = Space::kSend, .element = ElementType::kBytes, .count = bytes},
+                          {.element = ElementType::kBytes, .count = bytes});
+    return 0;
+  };
+}
+
+/// Where there is no memory for it the request is over, with that error.
 Request* start_plan(Comm& comm, Execution& execution, std::function<void()> then) {
-  static_cast<void>(comm.process.collectives->admit(execution));  // which asks for no scratch memory
   auto* request = new CollectiveRequest(comm);
   request->then = std::move(then);
+  if (const Code code = comm.process.collectives->admit(execution)) {
+    request->status.error = comm.process.collectives->refuse(execution, code);
+    request->complete();
+    return request;
+  }
   comm.process.collectives->start(execution, *request);
   return request;
 }
@@ -47,14 +63,7 @@ Code allgather_bytes(Comm& comm, const void* mine, void* all, Count bytes) {
     Code code = kSuccess;
     if (flag_allgather(comm, *segment, mine, bytes, byte, all, bytes, *byte, &code)) return code;
   }
-  return run_collective(comm, [&](Execution& execution) -> Code {
-    execution.describe(CollectiveCall::kInternal, {.bytes = bytes});
-    execution.arguments.send = mine;
-    execution.arguments.receive = all;
-    plan_chosen_allgather(execution, {.space = Space::kSend, .element = ElementType::kBytes, .count = bytes},
-                          {.element = ElementType::kBytes, .count = bytes});
-    return 0;
-  });
+  return run_collective(comm, allgather_bytes_plan(mine, all, bytes));
 }
 
 Code bcast_bytes(Comm& comm, void* data, Count bytes, int root) {
@@ -115,6 +124,12 @@ Request* start_bcast_bytes(Comm& comm, void* data, Count bytes, int root, std::f
   Execution& execution = comm.process.collectives->open(comm, CollectiveForm::kNonblocking);
   plan_collective(execution, bcast_bytes_plan(data, bytes, root));
   return start_plan(comm, execution, std::move(then));
+}
+
+Request* start_allgather_bytes(Comm& comm, const void* mine, void* all, Count bytes) {
+  Execution& execution = comm.process.collectives->open(comm, CollectiveForm::kNonblocking);
+  plan_collective(execution, allgather_bytes_plan(mine, all, bytes));
+  return start_plan(comm, execution, {});
 }
 
 Request* start_exchange_of_leaders(Comm& comm, void* both, Count bytes, std::function<void()> then) {

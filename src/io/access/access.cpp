@@ -20,15 +20,6 @@ namespace {
 
 constexpr Count kDirectRunBytesMin = 512;  // shorter ones cost less in a copy than as parts of a system call
 
-PlacedElements elements_of(const Access& access) {
-  return {reinterpret_cast<std::uintptr_t>(access.buffer), access.count, access.datatype->extent,
-          *access.datatype->layout};
-}
-
-bool has_long_runs(const Datatype& datatype) {
-  return datatype.contiguous || datatype.size / datatype.layout->runs >= kDirectRunBytesMin;
-}
-
 /// Returns the bytes of the user's that were moved.
 Count move_direct(const Access& access, FileStream& stream) {
   const PlacedElements elements = elements_of(access);
@@ -60,45 +51,33 @@ Code move_staged(const Access& access, FileStream& stream, Count* moved) {
   return kSuccess;
 }
 
+}  // namespace
+
+PlacedElements elements_of(const Access& access) {
+  return {reinterpret_cast<std::uintptr_t>(access.buffer), access.count, access.datatype->extent,
+          *access.datatype->layout};
+}
+
+bool has_long_runs(const Datatype& datatype) {
+  return datatype.contiguous || datatype.size / datatype.layout->runs >= kDirectRunBytesMin;
+}
+
 PositionRange positions_of(const Access& access) {
   const Count begin = access.offset * access.file.view.etype_in_file->size;
   return {begin, begin + access.file_bytes};
 }
 
-/// From the first byte of the file that the access touches to the last one.
-FileRange range_of(const Access& access) {
-  const View& view = access.file.view;
-  const PositionRange positions = positions_of(access);
-  return {view.run_at(positions.begin).offset, view.run_at(positions.end - 1).offset + 1};
+FileRange range_of(const File& file, const PositionRange& positions) {
+  return {file.view.run_at(positions.begin).offset, file.view.run_at(positions.end - 1).offset + 1};
 }
 
-/// Tells the other ranks, for a scope, that this one writes much.
-class MuchWriting {
- public:
-  explicit MuchWriting(const Access& access)
-      : state_(access.write && access.file_bytes >= kMuchBytes ? access.file.shared.get() : nullptr) {
-    if (state_ != nullptr) state_->begin_writing();
-  }
-  ~MuchWriting() {
-    if (state_ != nullptr) state_->end_writing();
-  }
-  MuchWriting(const MuchWriting&) = delete;
-  MuchWriting& operator=(const MuchWriting&) = delete;
-
- private:
-  static constexpr Count kMuchBytes = 256 << 10;
-  SharedState* state_;
-};
-
-Code fail_transfer(const Access& access, const FileStream& stream) {
+Code fail_transfer(const Access& access, int error, Count moved) {
   File& file = access.file;
   const std::string doing = (access.write ? "write " : "read ") + std::to_string(access.file_bytes) +
                             " bytes at offset " + std::to_string(access.offset) + " (" +
-                            std::to_string(stream.moved()) + " moved) of";
-  return fail_system(file.process, stream.error(), doing.c_str(), file.name);
+                            std::to_string(moved) + " moved) of";
+  return fail_system(file.process, error, doing.c_str(), file.name);
 }
-
-}  // namespace
 
 Code measure(Access* access) {
   File& file = access->file;
@@ -132,19 +111,13 @@ Code check_place(const Access& access) {
   return kSuccess;
 }
 
-Code transfer(const Access& access, Status* status) {
+namespace {
+
+Code transfer_with(const Access& access, bool held, Status* status) {
   File& file = access.file;
-  *status = Status{};
-  status->source = file.comm->rank;
-  status->tag = 0;
-  if (access.file_bytes == 0) return kSuccess;
-  const PositionRange positions = positions_of(access);
-  FileStream stream(file, access.write, positions);
-  const bool may_go_direct = access.datatype->contiguous || has_long_runs(*access.datatype);
-  if (may_go_direct && !access.datatype->contiguous) stream.sieve_if_it_pays(positions);
-  const RangeLock lock(file.locks.get(), file.atomic ? range_of(access) : FileRange{},
-                       access.write ? RangeUse::kExclusive : RangeUse::kShared);
-  const MuchWriting writing(access);
+  FileStream stream(file, access.write, positions_of(access), held);
+  const bool may_go_direct = has_long_runs(*access.datatype);
+  if (may_go_direct && !access.datatype->contiguous) stream.sieve_if_it_pays(positions_of(access));
   if (access.write) file.written = true;
   if (!file.view.representation->is_native()) {
     const Code code = move_converted(access, stream, &status->bytes);
@@ -154,7 +127,23 @@ Code transfer(const Access& access, Status* status) {
   } else {
     if (const Code code = move_staged(access, stream, &status->bytes)) return code;
   }
-  return stream.error() == 0 ? kSuccess : fail_transfer(access, stream);
+  return stream.error() == 0 ? kSuccess : fail_transfer(access, stream.error(), stream.moved());
+}
+
+}  // namespace
+
+Code transfer(const Access& access, Status* status) {
+  File& file = access.file;
+  begin_status(file, status);
+  if (access.file_bytes == 0) return kSuccess;
+  const FileRange range = file.atomic ? range_of(file, positions_of(access)) : FileRange{};
+  const RangeLock lock(file.locks.get(), range, access.write ? RangeUse::kExclusive : RangeUse::kShared);
+  const MuchWriting writing(access);
+  return transfer_with(access, file.atomic, status);
+}
+
+Code transfer_held(const Access& access, Status* status) {
+  return transfer_with(access, true, status);
 }
 
 std::byte* dense_data(const Access& access) {

@@ -10,9 +10,9 @@ constexpr std::size_t kPiecesMax = 1024;  // in one batch: as many as one system
 
 }  // namespace
 
-FileStream::FileStream(File& file, bool write, const PositionRange& positions)
-    : file_(file), write_(write), position_(positions.begin) {
-  if (!file.view.filetype_in_file->contiguous) sieve_ = Sieve::make(file, write, file.atomic, positions);
+FileStream::FileStream(File& file, bool write, const PositionRange& positions, bool held)
+    : file_(file), write_(write), held_(held), position_(positions.begin) {
+  if (!file.view.filetype_in_file->contiguous) sieve_ = Sieve::make(file, write, held, positions);
 }
 
 /// By the first window and by the whole: views differ from window to window.
@@ -95,7 +95,7 @@ void FileStream::note(const TransferResult& done, Count wanted_bytes) {
 
 TransferResult FileStream::write_pieces() {
   const FileRange range{pieces_.front().offset, pieces_.back().offset + pieces_.back().bytes};
-  const RangeLock lock(file_.atomic ? nullptr : file_.locks.get(), range, RangeUse::kShared);
+  const RangeLock lock(held_ ? nullptr : file_.locks.get(), range, RangeUse::kShared);
   return file_.driver->write_at(pieces_);
 }
 

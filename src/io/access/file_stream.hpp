@@ -2,7 +2,7 @@
 // order. It cuts what it is given at the view's runs and hands it to the driver in batches, or has it sieved
 // window by window (io/access/data_sieving.hpp).
 //
-// What is written holds its range shared while it is, or in atomic mode the caller holds it exclusively.
+// What is written holds its range shared while it is, or the caller holds all of it, as in atomic mode.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,9 @@ namespace tasuki {
 
 class FileStream {
  public:
-  /// `file` outlives the stream. `positions`: of the view's data that are to be moved.
-  FileStream(File& file, bool write, const PositionRange& positions);
+  /// `file` outlives the stream. `positions`: of the view's data that are to be moved. `held`: the caller
+  /// holds their range in the file, exclusively where they are written.
+  FileStream(File& file, bool write, const PositionRange& positions, bool held);
 
   /// The next `bytes` of the stream are those at `memory`, which must stay until they have been moved: some
   /// of them when the batch is full, all of them after flush(). Does nothing once the stream is over.
@@ -46,6 +47,7 @@ class FileStream {
 
   File& file_;
   const bool write_;
+  const bool held_;
   Count position_;                // of what comes next
   FileRun run_{0, 0};             // the rest of the run that `position_` lies in; empty: not looked up yet
   std::unique_ptr<Sieve> sieve_;  // null: all goes run by run

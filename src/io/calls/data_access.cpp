@@ -1,10 +1,15 @@
 // The data accesses of MPI 14.4: explicit offsets, individual and shared file pointers, in order of ranks;
 // blocking, nonblocking, collective, and split in two.
 //
-// A nonblocking access does its transfer at once, and so does the begin of a split one: a file of the
-// operating system has nothing to offer that would go on by itself.
+// The blocking and the nonblocking form of an access are one task (io/course/): a blocking call runs it to
+// its end, a nonblocking one, and the begin of a split one, begins it and lets progress go on
+// (io/file/pending.hpp). Its place is that of the call, and so are file pointers, but for accesses in order,
+// which wait for others.
 #include "io/access/access.hpp"
 #include "io/api.hpp"
+#include "io/course/course.hpp"
+#include "io/course/task.hpp"
+#include "io/file/pending.hpp"
 #include "io/two_phase/collective_access.hpp"
 
 namespace tasuki {
@@ -21,14 +26,13 @@ Code check_pointer(const File& file, Pointer pointer) {
       file.name.c_str());
 }
 
-/// Checks an access and gives it its place. A file pointer moves on by what is asked for, whatever will be
-/// there.
+/// Checks an access and gives it its place, but for one in order. A file pointer moves on by what is asked
+/// for, whatever will be there.
 Code prepare(Access* access, Pointer pointer) {
   File& file = access->file;
   Code code = check_pointer(file, pointer);
   if (code == kSuccess) code = measure(access);
-  if (pointer == Pointer::kOrdered) code = place_in_order(access, code);
-  if (code != kSuccess) return code;
+  if (code != kSuccess || pointer == Pointer::kOrdered) return code;
   if (pointer == Pointer::kIndividual) access->offset = file.position;
   if (pointer == Pointer::kShared) access->offset = file.shared->advance(access->etypes());
   code = check_place(*access);
@@ -36,36 +40,104 @@ Code prepare(Access* access, Pointer pointer) {
   return code;
 }
 
-/// An access that is no collective one, or waits for no other rank.
-Code transfer_alone(const Access& access, Status* status) {
-  const Code code = transfer(access, status);
+/// Counts an access that is no collective one.
+void note_alone(const Access& access, const Status& status) {
   FileCounts& counts = access.file.process.counters.files;
   (access.write ? counts.independent_writes : counts.independent_reads)
-      .add(static_cast<std::uint64_t>(status->bytes));
-  return code;
+      .add(static_cast<std::uint64_t>(status.bytes));
+}
+
+Task transfer_in_order(Course& course, Access& access, Code code, Status* status) {
+  code = co_await place_in_order(course, &access, code);
+  if (code == kSuccess) code = check_place(access);
+  co_return co_await transfer_collectively(course, access, code, status);
+}
+
+/// A rank whose arguments are wrong, as `code` says, takes part with nothing: the others may wait for it.
+Task transfer_together(Course& course, Access& access, Pointer pointer, Code code, Status* status) {
+  return pointer == Pointer::kOrdered ? transfer_in_order(course, access, code, status)
+                                      : transfer_collectively(course, access, code, status);
 }
 
 Code access_now(Access access, Pointer pointer, Status* status) {
   if (const Code code = prepare(&access, pointer)) return code;
   Status ignored;
-  return transfer_alone(access, status != nullptr ? status : &ignored);
+  if (status == nullptr) status = &ignored;
+  const Code code = transfer(access, status);
+  note_alone(access, *status);
+  return code;
 }
 
-/// A rank whose arguments are wrong takes part with nothing: the others may wait for it.
 Code access_together(Access access, Pointer pointer, Status* status) {
+  File& file = access.file;
   const Code code = prepare(&access, pointer);
+  finish_pending_collectives(file);
+  Course course(file.process, Course::Waits::kInTheCall);
   Status ignored;
-  return transfer_collectively(access, code, status != nullptr ? status : &ignored);
+  return course.run(transfer_together(course, access, pointer, code, status != nullptr ? status : &ignored));
 }
+
+struct PendingIndependentAccess final : PendingAccess {
+  explicit PendingIndependentAccess(const Access& its_access)
+      : PendingAccess(its_access.file, *its_access.datatype), access(its_access) {}
+
+  Task carry_out() override {
+    File& file = access.file;
+    ++file.independent_accesses;
+    co_await take_lane(course, file);
+    const Code code = co_await transfer(course, access, &request->status);
+    note_alone(access, request->status);
+    give_lane_back(course, file);
+    --file.independent_accesses;
+    co_return code;
+  }
+
+  const Access access;
+};
+
+struct PendingCollectiveAccess final : PendingAccess {
+  PendingCollectiveAccess(const Access& its_access, Pointer its_pointer, Code prepared)
+      : PendingAccess(its_access.file, *its_access.datatype),
+        access(its_access),
+        pointer(its_pointer),
+        code(prepared) {}
+
+  Task carry_out() override {
+    File& file = access.file;
+    co_await turn_of(course, file, file.collective_begun++);
+    co_await take_lane(course, file);
+    code = co_await transfer_together(course, access, pointer, code, &request->status);
+    give_lane_back(course, file);
+    ++file.collective_over;
+    co_return code;
+  }
+
+  Access access;
+  const Pointer pointer;
+  Code code;
+};
 
 Code access_later(Access access, Pointer pointer, Request** request) {
   if (const Code code = prepare(&access, pointer)) return code;
-  auto* made = new FileRequest(access.file);
-  const Code code = transfer_alone(access, &made->status);
-  made->status.error = code;
-  made->complete();
-  *request = made;
+  auto pending = std::make_unique<PendingIndependentAccess>(access);
+  *request = access.file.process.files->pending->begin(std::move(pending)).take();
   return kSuccess;
+}
+
+/// The call of a rank whose arguments are wrong is refused, and the rank takes part with nothing.
+Code begin_together(Access access, Pointer pointer, Ref<FileRequest>* request) {
+  const Code code = prepare(&access, pointer);
+  auto pending = std::make_unique<PendingCollectiveAccess>(access, pointer, code);
+  Ref<FileRequest> begun = access.file.process.files->pending->begin(std::move(pending));
+  if (code == kSuccess) *request = std::move(begun);
+  return code;
+}
+
+Code access_together_later(const Access& access, Pointer pointer, Request** request) {
+  Ref<FileRequest> begun;
+  const Code code = begin_together(access, pointer, &begun);
+  if (code == kSuccess) *request = begun.take();
+  return code;
 }
 
 const char* split_name(Split split) {
@@ -89,14 +161,12 @@ const char* split_name(Split split) {
 }
 
 /// The error of a transfer is kept for the end call, as its status is.
-Code begin_split(Access access, Pointer pointer, Split split) {
+Code begin_split(const Access& access, Pointer pointer, Split split) {
   SplitState& state = access.file.split;
   if (state.active != Split::kNone)
     return access.file.process.fail(kErrIo, "a split collective is active on the file: call %s_end first",
                                     split_name(state.active));
-  const Code code = prepare(&access, pointer);
-  state.code = transfer_collectively(access, code, &state.status);
-  if (code != kSuccess) return code;
+  if (const Code code = begin_together(access, pointer, &state.request)) return code;
   state.active = split;
   state.buffer = access.buffer;
   return kSuccess;
@@ -114,9 +184,11 @@ Code end_split(File& file, Split split, const void* buffer, Status* status) {
   if (buffer != state.buffer)
     return file.process.fail(kErrBuffer, "buf = %p, expected %p as in %s_begin", buffer, state.buffer,
                              split_name(split));
+  const Ref<FileRequest> request = std::move(state.request);
+  file.process.progress->wait_until([&request] { return request->done; });
   state.active = Split::kNone;
-  if (status != nullptr) *status = state.status;
-  return state.code;
+  if (status != nullptr) *status = request->status;
+  return request->status.error;
 }
 
 }  // namespace
@@ -140,7 +212,7 @@ Code file_read_at_all(Process&, File* fh, Offset offset, void* buf, Count count,
 
 Code file_iread_at_all(Process&, File* fh, Offset offset, void* buf, Count count, Datatype* datatype,
                        Request** request) {
-  return access_later({*fh, false, buf, count, datatype, offset}, Pointer::kExplicit, request);
+  return access_together_later({*fh, false, buf, count, datatype, offset}, Pointer::kExplicit, request);
 }
 
 Code file_read_at_all_begin(Process&, File* fh, Offset offset, void* buf, Count count, Datatype* datatype) {
@@ -164,7 +236,7 @@ Code file_read_all(Process&, File* fh, void* buf, Count count, Datatype* datatyp
 }
 
 Code file_iread_all(Process&, File* fh, void* buf, Count count, Datatype* datatype, Request** request) {
-  return access_later({*fh, false, buf, count, datatype, 0}, Pointer::kIndividual, request);
+  return access_together_later({*fh, false, buf, count, datatype, 0}, Pointer::kIndividual, request);
 }
 
 Code file_read_all_begin(Process&, File* fh, void* buf, Count count, Datatype* datatype) {
@@ -214,8 +286,8 @@ Code file_write_at_all(Process&, File* fh, Offset offset, const void* buf, Count
 
 Code file_iwrite_at_all(Process&, File* fh, Offset offset, const void* buf, Count count, Datatype* datatype,
                         Request** request) {
-  return access_later({*fh, true, const_cast<void*>(buf), count, datatype, offset}, Pointer::kExplicit,
-                      request);
+  return access_together_later({*fh, true, const_cast<void*>(buf), count, datatype, offset},
+                               Pointer::kExplicit, request);
 }
 
 Code file_write_at_all_begin(Process&, File* fh, Offset offset, const void* buf, Count count,
@@ -243,7 +315,8 @@ Code file_write_all(Process&, File* fh, const void* buf, Count count, Datatype* 
 
 Code file_iwrite_all(Process&, File* fh, const void* buf, Count count, Datatype* datatype,
                      Request** request) {
-  return access_later({*fh, true, const_cast<void*>(buf), count, datatype, 0}, Pointer::kIndividual, request);
+  return access_together_later({*fh, true, const_cast<void*>(buf), count, datatype, 0}, Pointer::kIndividual,
+                               request);
 }
 
 Code file_write_all_begin(Process&, File* fh, const void* buf, Count count, Datatype* datatype) {

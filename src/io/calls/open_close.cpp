@@ -20,6 +20,7 @@
 #include "io/file/agreed_hints.hpp"
 #include "io/file/agreement.hpp"
 #include "io/file/explain_file.hpp"
+#include "io/file/pending.hpp"
 #include "io/file/phase_times.hpp"
 #include "io/file/unlocked_driver.hpp"
 #include "io/shared/mapped_state.hpp"
@@ -214,9 +215,17 @@ Code open_other(File& file, Comm& comm, const Opened& opened) {
   return kSuccess;
 }
 
+/// Whether the ranks of each node address each other's symmetric memory. Collective, as what tells that may
+/// have to be made.
+bool share_memory(Comm& comm) {
+  if (is_on_one_node(comm)) return node_segment_of(comm) != nullptr;
+  return may_have_hierarchy(comm) && hierarchy_of(comm) != nullptr;
+}
+
 /// REQUIRES: all ranks of the file come here.
 Code open_everywhere(File& file, Comm& comm) {
   Opened opened{};
+  file.shares_memory = share_memory(comm);
   Code code = comm.rank == 0 ? open_first(file, comm, &opened) : open_ahead(file, comm);
   if (const Code failed = bcast_bytes(comm, &opened, sizeof opened, 0)) return failed;
   file.striping = opened.striping;
@@ -228,6 +237,7 @@ Code open_everywhere(File& file, Comm& comm) {
 
 /// Ends the file of this rank and, at rank 0, the file itself if that was asked for.
 Code close_here(File& file) {
+  file.lanes.clear();
   file.shared->settle();
   const bool remove = (file.amode & kModeDeleteOnClose) != 0;
   int error = file.written && !remove ? file.driver->sync() : 0;
@@ -264,6 +274,7 @@ Code file_close(Process& process, File** fh) {
   Code code = kSuccess;
   if (file.split.active != Split::kNone)
     code = process.fail(kErrIo, "a split collective is active on the file: end it before closing");
+  finish_pending(file);
   if (const Code failed = agree(*file.comm, code)) return failed;
   code = close_here(file);
   if (file.comm->rank == 0 && (file.amode & kModeDeleteOnClose) != 0) {

@@ -8,6 +8,7 @@
 #include "io/api.hpp"
 #include "io/file/agreed_hints.hpp"
 #include "io/file/agreement.hpp"
+#include "io/file/pending.hpp"
 
 namespace tasuki {
 namespace {
@@ -99,6 +100,7 @@ namespace api {
 
 Code file_set_view(Process&, File* fh, Offset disp, Datatype* etype, Datatype* filetype, const char* datarep,
                    Info* info) {
+  finish_pending(*fh);
   View view;
   const Code code = make_new_view(*fh, disp, etype, filetype, datarep, &view);
   const Count unit = code == kSuccess ? view.etype_in_file->extent : 0;
@@ -154,6 +156,7 @@ Code file_get_byte_offset(Process& process, File* fh, Offset offset, Offset* dis
 }
 
 Code file_seek_shared(Process&, File* fh, Offset offset, int whence) {
+  finish_pending_collectives(*fh);
   Comm& comm = *fh->comm;
   Code code = refuse_sequential(*fh, "its shared file pointer cannot be set");
   std::vector<Ballot> ballots;

@@ -5,6 +5,7 @@
 #include "io/api.hpp"
 #include "io/file/agreed_hints.hpp"
 #include "io/file/agreement.hpp"
+#include "io/file/pending.hpp"
 #include "io/hints/hint_table.hpp"
 #include "object/errhandler.hpp"
 #include "object/objects.hpp"
@@ -16,6 +17,7 @@ namespace {
 template <class Change>
 Code change_size(File& file, Offset size, const char* doing, Change change) {
   Process& process = file.process;
+  finish_pending(file);
   Code code = kSuccess;
   if (!file.can_write()) {
     code = process.fail(kErrReadOnly, "\"%.400s\" was opened with MPI_MODE_RDONLY", file.name.c_str());
@@ -75,6 +77,7 @@ Code file_get_amode(Process&, File* fh, int* amode) {
 }
 
 Code file_set_info(Process&, File* fh, Info* info) {
+  finish_pending(*fh);
   return change_hints(*fh, info);
 }
 
@@ -91,6 +94,7 @@ Code file_get_info(Process&, File* fh, Info** info_used) {
 }
 
 Code file_set_atomicity(Process&, File* fh, bool flag) {
+  finish_pending(*fh);
   if (const Code code = agree_on(*fh->comm, kSuccess, "flag", flag ? 1 : 0)) return code;
   fh->atomic = flag;
   return kSuccess;
@@ -102,6 +106,7 @@ Code file_get_atomicity(Process&, File* fh, bool* flag) {
 }
 
 Code file_sync(Process& process, File* fh) {
+  finish_pending(*fh);
   Code code = kSuccess;
   if (fh->written) {
     const int error = fh->driver->sync();

@@ -23,20 +23,20 @@ std::string reason(int error) {
 }
 
 /// The error of rank `root`; a rank that has one of that class keeps its own text. Collective.
-Code share_error(Comm& comm, Code mine, int root, int error_class) {
+Task share_error(Course& course, Comm& comm, Code mine, int root, int error_class) {
   char text[kTextBytes] = "";
   if (comm.rank == root) {
     const std::string& own = comm.process.errors.text(mine);
     std::strncpy(text, own.c_str(), kTextBytes - 1);
   }
-  if (const Code code = bcast_bytes(comm, text, kTextBytes, root)) return code;
-  if (mine != kSuccess && error_class_bits(mine) == error_class) return mine;
+  if (const Code code = co_await spread_bytes(course, comm, text, kTextBytes, root)) co_return code;
+  if (mine != kSuccess && error_class_bits(mine) == error_class) co_return mine;
   text[kTextBytes - 1] = '\0';
-  return comm.process.fail(error_class, "rank %d of the file's group: %s", root, text);
+  co_return comm.process.fail(error_class, "rank %d of the file's group: %s", root, text);
 }
 
 /// Returns once all ranks have come, with the error of the first one that failed. `ballots` may be null.
-Code collect(Comm& comm, Ballot mine, std::vector<Ballot>* ballots) {
+Task collect(Course& course, Comm& comm, Ballot mine, std::vector<Ballot>* ballots) {
   const Code code = mine.code;
   std::vector<Ballot> own;
   std::vector<Ballot>& all = ballots != nullptr ? *ballots : own;
@@ -44,14 +44,21 @@ Code collect(Comm& comm, Ballot mine, std::vector<Ballot>* ballots) {
   mine.code = code == kSuccess ? 0 : error_class_bits(code);
   if (comm.size() == 1) {
     all[0] = mine;
-  } else if (const Code failed = allgather_bytes(comm, &mine, all.data(), sizeof mine)) {
-    return failed;
+  } else if (const Code failed = co_await gather_bytes(course, comm, &mine, all.data(), sizeof mine)) {
+    co_return failed;
   }
   for (int rank = 0; rank < comm.size(); ++rank) {
     const int error_class = all[static_cast<std::size_t>(rank)].code;
-    if (error_class != 0) return comm.size() == 1 ? code : share_error(comm, code, rank, error_class);
+    if (error_class == 0) continue;
+    if (comm.size() == 1) co_return code;
+    co_return co_await share_error(course, comm, code, rank, error_class);
   }
-  return kSuccess;
+  co_return kSuccess;
+}
+
+Code collect(Comm& comm, const Ballot& mine, std::vector<Ballot>* ballots) {
+  Course course(comm.process, Course::Waits::kInTheCall);
+  return course.run(collect(course, comm, mine, ballots));
 }
 
 }  // namespace
@@ -98,6 +105,10 @@ Code agree(Comm& comm, Code code, std::int64_t value, std::vector<Ballot>* ballo
   return collect(comm, {.code = code, .value = value}, ballots);
 }
 
+Task agree(Course& course, Comm& comm, Code code, std::int64_t value, std::vector<Ballot>* ballots) {
+  co_return co_await collect(course, comm, {.code = code, .value = value}, ballots);
+}
+
 Code same_for_all(Comm& comm, const std::vector<Ballot>& ballots, const char* name,
                   std::int64_t (*value_of)(const Ballot&)) {
   for (int rank = 1; rank < comm.size(); ++rank) {
@@ -124,7 +135,9 @@ Code follow_first(Comm& comm, Code code) {
   if (comm.size() == 1) return code;
   Code error_class = code == kSuccess ? 0 : error_class_bits(code);
   if (const Code failed = bcast_bytes(comm, &error_class, sizeof error_class, 0)) return failed;
-  return error_class == 0 ? kSuccess : share_error(comm, code, 0, error_class);
+  if (error_class == 0) return kSuccess;
+  Course course(comm.process, Course::Waits::kInTheCall);
+  return course.run(share_error(course, comm, code, 0, error_class));
 }
 
 }  // namespace tasuki

@@ -7,6 +7,8 @@
 
 #include "base/process.hpp"
 #include "base/types.hpp"
+#include "io/course/course.hpp"
+#include "io/course/task.hpp"
 #include "object/comm.hpp"
 
 namespace tasuki {
@@ -27,6 +29,8 @@ struct Ballot {
 /// Collective on an intracommunicator; returns once all ranks have come. If a rank failed, all get the error
 /// of the first one that did. `ballots` (or null) gets what all ranks brought.
 Code agree(Comm& comm, Code code, std::int64_t value = 0, std::vector<Ballot>* ballots = nullptr);
+/// The same on a course.
+Task agree(Course& course, Comm& comm, Code code, std::int64_t value, std::vector<Ballot>* ballots);
 /// The same with what `mine` has; all ranks must have brought the same mode, the argument `mode_name`: else
 /// kErrNotSame.
 Code agree_on_mode(Comm& comm, const Ballot& mine, const char* mode_name, std::vector<Ballot>* ballots);

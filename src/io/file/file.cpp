@@ -1,13 +1,16 @@
 // What a process knows about files in general: see file.hpp.
 #include "io/file/file.hpp"
 
+#include "io/file/pending.hpp"
+
 namespace tasuki {
 
 std::string File::description() const {
   return "file \"" + name + "\", rank " + std::to_string(comm->rank);
 }
 
-Files::Files() : storage(make_posix_storage()) {
+Files::Files(Process& process)
+    : storage(make_posix_storage()), pending(std::make_unique<PendingAccesses>(process)) {
   for (const char* name : {"native", "internal", "external32"}) {
     auto made = std::make_shared<DataRepresentation>();
     made->name = name;
@@ -15,5 +18,7 @@ Files::Files() : storage(make_posix_storage()) {
     representations[name] = made;
   }
 }
+
+Files::~Files() = default;
 
 }  // namespace tasuki

@@ -8,7 +8,10 @@
 //
 // Invariants:
 //  1. The view's file types have nonnegative, ascending places; without overlap if the file can be written.
-//  2. A split collective that is active has done its transfer: its status waits for the end call.
+//  2. Nonblocking accesses, and split ones between their calls, are under way in `process.files->pending`
+//     (io/file/pending.hpp). While there are any the file's view and hints stay as they are.
+//  3. Collective accesses, blocking or not, are done one after the other, in the order of their calls, which
+//     is the same at all ranks: `collective_begun` of them have been called, `collective_over` have ended.
 #pragma once
 
 #include <map>
@@ -66,11 +69,12 @@ enum class Split : std::uint8_t {
   kWriteOrdered,
 };
 
+struct FileRequest;
+
 struct SplitState {
   Split active = Split::kNone;
   const void* buffer = nullptr;
-  Code code = kSuccess;  // of the transfer
-  Status status;
+  Ref<FileRequest> request;
 };
 
 struct File final : ErrorOwner {
@@ -109,9 +113,15 @@ struct File final : ErrorOwner {
   std::vector<int> aggregators;   // in their order, as hints or the last two-phase access have them; or empty
   SplitState split;
   std::uint32_t collective_accesses = 0;  // begun so far (io/file/phase_times.hpp)
+  bool shares_memory = false;             // the ranks of each node address each other's symmetric memory
+  std::uint64_t collective_begun = 0;
+  std::uint64_t collective_over = 0;
+  int independent_accesses = 0;                  // nonblocking ones that are under way
+  std::vector<std::unique_ptr<FileLane>> lanes;  // idle ones
+  int lanes_in_use = 0;
 };
 
-/// A nonblocking access. The transfer is done when it is made; errors wait for the completion call.
+/// A nonblocking access, or a split one. Errors wait for the completion call.
 struct FileRequest final : Request {
   explicit FileRequest(File& accessed)
       : Request(RequestType::kFile, *accessed.comm), file(Ref<File>::share(&accessed)) {
@@ -122,15 +132,19 @@ struct FileRequest final : Request {
   Ref<File> file;
 };
 
+class PendingAccesses;
+
 /// A process's files in general.
 struct Files {
-  Files();
+  explicit Files(Process& process);
+  ~Files();
 
   std::unique_ptr<Storage> storage;
   std::map<std::string, std::shared_ptr<DataRepresentation>> representations;
   std::unique_ptr<PhaseSpans> spans;        // null: not asked for
   std::unique_ptr<OwnerService> job_locks;  // io/file/job_locks.hpp; null: the job is on one node, or ends
-  Ref<File> closed_in_error;                // alive until its error handler has heard of it
+  std::unique_ptr<PendingAccesses> pending;
+  Ref<File> closed_in_error;  // alive until its error handler has heard of it
   SystemHints system_hints;
   std::vector<std::size_t> told;  // numbers of the lines that explain_file() wrote
 };

@@ -25,7 +25,7 @@ void note_phase(Process& process, const PhasePlace& place, Phase phase, std::int
   if (PhaseSpans* spans = process.files->spans.get()) spans->add(place, phase, begin_ns, end_ns, bytes);
 }
 
-void end_collective(File& file, const PhasePlace& place, std::int64_t begin_ns,
+void end_collective(File& file, const PhasePlace& place, Function call, std::int64_t begin_ns,
                     const CollectiveOutcome& outcome) {
   Process& process = file.process;
   if (outcome.two_phase) {
@@ -33,7 +33,7 @@ void end_collective(File& file, const PhasePlace& place, std::int64_t begin_ns,
     process.counters.files.cycles += static_cast<std::uint64_t>(outcome.cycles);
   }
   if (PhaseSpans* spans = process.files->spans.get())
-    spans->add_access(place, file.name, function_of(process.line), outcome, begin_ns, clock_ns());
+    spans->add_access(place, file.name, call, outcome, begin_ns, clock_ns());
 }
 
 void keep_phase_spans(Process& process) {

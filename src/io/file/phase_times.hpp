@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "base/calls/call_board.hpp"
 #include "base/process.hpp"
 #include "base/system/clock.hpp"
 #include "base/types.hpp"
@@ -42,8 +43,8 @@ PhasePlace begin_collective(File& file);
 /// rank does by itself is one phase of cycle 0.
 void note_phase(Process& process, const PhasePlace& place, Phase phase, std::int64_t begin_ns, Count bytes);
 
-/// The end of the access that began at `begin_ns`.
-void end_collective(File& file, const PhasePlace& place, std::int64_t begin_ns,
+/// The end of the access that `call` began at `begin_ns`.
+void end_collective(File& file, const PhasePlace& place, Function call, std::int64_t begin_ns,
                     const CollectiveOutcome& outcome);
 
 /// Begins to keep the spans of phases where the settings say so (TASUKI_IO_TIMES).

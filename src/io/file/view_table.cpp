@@ -10,7 +10,6 @@
 #include <memory>
 #include <span>
 
-#include "coll/byte_collectives.hpp"
 #include "datatype/layout.hpp"
 #include "datatype/wire_type.hpp"
 #include "io/file/file.hpp"
@@ -61,14 +60,15 @@ void check(const Record& record, std::size_t words_max, Comm& comm, std::size_t 
 }
 
 /// Gives the maps of all ranks' views; those whose description is too long have no layout.
-Code exchange_views(const View& view, Comm& comm, std::vector<FileMap>* maps) {
+Task exchange_views(Course& course, const View& view, Comm& comm, std::vector<FileMap>* maps) {
   const auto ranks = static_cast<std::size_t>(comm.size());
   const std::size_t words_max = std::min(kWordsMax, kAllWordsMax / ranks);
   Words own = encode_type(*view.filetype_in_file, words_max);
   Record mine{view.displacement, static_cast<std::int64_t>(own.size()), {}};
   if (own.size() <= kShortWords) std::copy(own.begin(), own.end(), mine.description);
   std::vector<Record> records(ranks);
-  if (const Code code = allgather_bytes(comm, &mine, records.data(), sizeof mine)) return code;
+  if (const Code code = co_await gather_bytes(course, comm, &mine, records.data(), sizeof mine))
+    co_return code;
 
   std::size_t longest = 0;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -80,7 +80,7 @@ Code exchange_views(const View& view, Comm& comm, std::vector<FileMap>* maps) {
     own.resize(longest);
     all.resize(longest * ranks);
     const auto bytes = static_cast<Count>(longest * sizeof(std::int64_t));
-    if (const Code code = allgather_bytes(comm, own.data(), all.data(), bytes)) return code;
+    if (const Code code = co_await gather_bytes(course, comm, own.data(), all.data(), bytes)) co_return code;
   }
   Descriptions descriptions;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -89,7 +89,7 @@ Code exchange_views(const View& view, Comm& comm, std::vector<FileMap>* maps) {
     maps->push_back(
         descriptions.map_of(record.displacement, {words, static_cast<std::size_t>(record.words)}));
   }
-  return kSuccess;
+  co_return kSuccess;
 }
 
 }  // namespace
@@ -102,13 +102,13 @@ const FileMap& map_of_view(File& file) {
   return *file.map;
 }
 
-Code tell_views(File& file, const ViewTable** table) {
+Task tell_views(Course& course, File& file, const ViewTable** table) {
   if (file.views == nullptr) {
     auto made = std::make_unique<ViewTable>();
     if (file.has_first_view || file.comm->size() == 1) {  // which all ranks know
       made->maps_ = {map_of_view(file)};
-    } else if (const Code code = exchange_views(file.view, *file.comm, &made->maps_)) {
-      return code;
+    } else if (const Code code = co_await exchange_views(course, file.view, *file.comm, &made->maps_)) {
+      co_return code;
     }
     for (const FileMap& map : made->maps_) {
       if (map.layout() == nullptr) made->are_all_told_ = false;
@@ -117,7 +117,7 @@ Code tell_views(File& file, const ViewTable** table) {
     file.views = std::move(made);
   }
   *table = file.views.get();
-  return kSuccess;
+  co_return kSuccess;
 }
 
 }  // namespace tasuki

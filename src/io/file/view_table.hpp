@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "io/course/course.hpp"
+#include "io/course/task.hpp"
 #include "io/view/file_map.hpp"
 #include "object/comm.hpp"
 
@@ -32,7 +34,7 @@ class ViewTable {
   bool are_all_dense() const { return are_all_dense_; }
 
  private:
-  friend Code tell_views(File& file, const ViewTable** table);
+  friend Task tell_views(Course& course, File& file, const ViewTable** table);
 
   std::vector<FileMap> maps_;  // by rank, or one for all of them; equal layouts are one
   bool are_all_told_ = true;
@@ -44,6 +46,6 @@ const FileMap& map_of_view(File& file);
 
 /// Collective on the file: gives what all ranks know of the views that are set, and tells each other first
 /// where that was not done since. `*table` stays until the next view is set.
-Code tell_views(File& file, const ViewTable** table);
+Task tell_views(Course& course, File& file, const ViewTable** table);
 
 }  // namespace tasuki

@@ -36,6 +36,22 @@ int MappedRangeLocks::lock_in_turn(const FileRange& range, RangeUse use) {
   return slot;
 }
 
+/// A place is a slot, plus 1.
+RangeLocks::Held MappedRangeLocks::try_lock(const FileRange& range, RangeUse use, std::uint64_t* place) {
+  const bool exclusive = use == RangeUse::kExclusive;
+  if (*place == 0 && !exclusive) {
+    const int slot = table_.hold_shared(range.begin, range.end);
+    if (slot != RangeTable::kNone) return held_by(slot);
+    if (table_.notify()) wake_those_that_wait();
+  }
+  if (*place == 0) {
+    const int slot = table_.queue(range.begin, range.end, exclusive);
+    if (slot == RangeTable::kNone) return kNothing;
+    *place = held_by(slot);
+  }
+  return table_.admit(static_cast<int>(*place - 1)) ? *place : kNothing;
+}
+
 void MappedRangeLocks::wake_those_that_wait() {
   process_.progress->wake();  // threads of this rank
   for (int member = table_.next_waiting(0); member != RangeTable::kNone;

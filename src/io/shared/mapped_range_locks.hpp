@@ -31,6 +31,7 @@ class MappedRangeLocks final : public RangeLocks {
     }
     return held_by(lock_in_turn(range, use));
   }
+  Held try_lock(const FileRange& range, RangeUse use, std::uint64_t* place) override;
   void unlock(Held held) override {
     table_.release(static_cast<int>(held - 1));
     if (table_.notify()) wake_those_that_wait();

@@ -76,16 +76,19 @@ bool OwnerService::poll() {
 
 // ----- the rank that asks ----------------------------------------------------------------------------------
 
-Offset OwnerService::ask(int owner, Message* message) {
+void OwnerService::put(Question* question, Message* message) {
   message->ticket = ++tickets_;
-  Question question{.ticket = message->ticket, .owner = owner};
-  questions_.push_back(&question);
-  Releases& releases = releases_[static_cast<std::size_t>(owner)];
-  const std::uint64_t before = releases.sent;
-  deliver(owner, *message);
+  question->ticket = message->ticket;
+  question->releases_before = releases_[static_cast<std::size_t>(question->owner)].sent;
+  questions_.push_back(question);
+  deliver(question->owner, *message);
+}
+
+Offset OwnerService::ask(int owner, Message* message) {
+  Question question{.owner = owner};
+  put(&question, message);
   if (!question.answered) process_.progress->wait_until([&question] { return question.answered; });
   std::erase(questions_, &question);
-  releases.handled = std::max(releases.handled, before);
   return question.value;
 }
 
@@ -113,6 +116,25 @@ std::uint64_t OwnerService::lock(int owner, std::uint64_t file, const FileRange&
   return message.ticket;
 }
 
+std::uint64_t OwnerService::ask_lock(int owner, std::uint64_t file, const FileRange& range, bool exclusive) {
+  Message message{.verb = exclusive ? Verb::kLockExclusive : Verb::kLockShared,
+                  .file = file,
+                  .begin = range.begin,
+                  .end = range.end};
+  asked_.push_back(std::make_unique<Question>(Question{.owner = owner}));
+  put(asked_.back().get(), &message);
+  return message.ticket;
+}
+
+bool OwnerService::has_lock(std::uint64_t ticket) {
+  const auto found = std::find_if(asked_.begin(), asked_.end(),
+                                  [ticket](const auto& question) { return question->ticket == ticket; });
+  if (!(*found)->answered) return false;
+  std::erase(questions_, found->get());
+  asked_.erase(found);
+  return true;
+}
+
 void OwnerService::unlock(int owner, std::uint64_t ticket) {
   if (owner != comm_->rank) ++releases_[static_cast<std::size_t>(owner)].sent;
   deliver(owner, {.verb = Verb::kUnlock, .ticket = ticket});
@@ -134,6 +156,8 @@ void OwnerService::take_answer(int from, const Message& message) {
   if (found == questions_.end()) end_damaged(from, "an answer to nothing that was asked");
   (*found)->value = message.begin;
   (*found)->answered = true;
+  Releases& releases = releases_[static_cast<std::size_t>(from)];
+  releases.handled = std::max(releases.handled, (*found)->releases_before);
 }
 
 // ----- the owner -------------------------------------------------------------------------------------------

@@ -50,6 +50,10 @@ class OwnerService final : public ProgressHook {
   /// REQUIRES: 0 <= range.begin < range.end.
   std::uint64_t lock(int owner, std::uint64_t file, const FileRange& range, bool exclusive);
   void unlock(int owner, std::uint64_t ticket);
+  /// The same without waiting: asks, and gives the number; says whether this rank holds it now. Once it does
+  /// it is not asked again.
+  std::uint64_t ask_lock(int owner, std::uint64_t file, const FileRange& range, bool exclusive);
+  bool has_lock(std::uint64_t ticket);
 
   /// Returns once the owners have handled all that this rank has sent.
   void settle();
@@ -79,8 +83,9 @@ class OwnerService final : public ProgressHook {
 
   /// A question of this rank's that a call waits for.
   struct Question {
-    std::uint64_t ticket;
     int owner;
+    std::uint64_t ticket = 0;
+    std::uint64_t releases_before = 0;  // that went to the owner: it has handled them when it answers
     bool answered = false;
     Offset value = 0;
   };
@@ -103,6 +108,7 @@ class OwnerService final : public ProgressHook {
   void send(int to, const Message& message);
   void deliver(int to, const Message& message);
   Offset ask(int owner, Message* message);
+  void put(Question* question, Message* message);
   void handle(int from, const Message& message);
   void lock_here(int from, const Message& message);
   void unlock_here(int from, const Message& message);
@@ -120,7 +126,8 @@ class OwnerService final : public ProgressHook {
   // This rank as one that asks.
   std::uint64_t tickets_ = 0;
   std::vector<Question*> questions_;
-  std::vector<Releases> releases_;  // by owner
+  std::vector<std::unique_ptr<Question>> asked_;  // of ask_lock(), among those
+  std::vector<Releases> releases_;                // by owner
 
   // This rank as an owner.
   Offset pointer_ = 0;

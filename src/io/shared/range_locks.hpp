@@ -42,6 +42,11 @@ class RangeLocks {
 
   /// Returns once this rank holds the range. REQUIRES: it is not empty, and begins at 0 or later.
   virtual Held lock(const FileRange& range, RangeUse use) = 0;
+
+  /// The same without waiting, for one that asks again and again until it holds the range: kNothing until
+  /// then. `*place`, 0 at first, is its place among those that wait. Once it has asked it goes on until it
+  /// holds the range.
+  virtual Held try_lock(const FileRange& range, RangeUse use, std::uint64_t* place) = 0;
   virtual void unlock(Held held) = 0;
 
   /// Whether exclusive ranges keep all other ranks of the job out. Where not, a rank that would write back
@@ -58,18 +63,34 @@ std::unique_ptr<RangeLocks> make_range_locks(Comm& comm, std::uint64_t identity,
 /// Holds a range for a scope: nothing where it is empty or `locks` is null.
 class RangeLock {
  public:
-  RangeLock(RangeLocks* locks, const FileRange& range, RangeUse use) : locks_(locks) {
-    if (locks_ != nullptr && range.begin < range.end) held_ = locks_->lock(range, use);
-  }
-  ~RangeLock() {
-    if (held_ != RangeLocks::kNothing) locks_->unlock(held_);
-  }
+  RangeLock() = default;
+  RangeLock(RangeLocks* locks, const FileRange& range, RangeUse use) { take(locks, range, use); }
+  ~RangeLock() { let_go(); }
   RangeLock(const RangeLock&) = delete;
   RangeLock& operator=(const RangeLock&) = delete;
 
+  /// Returns once it holds the range. REQUIRES, here and below: it holds none.
+  void take(RangeLocks* locks, const FileRange& range, RangeUse use) {
+    locks_ = locks;
+    if (locks_ != nullptr && range.begin < range.end) held_ = locks_->lock(range, use);
+  }
+  /// Whether it holds the range now; if not, is to be called again with the same.
+  bool try_take(RangeLocks* locks, const FileRange& range, RangeUse use) {
+    locks_ = locks;
+    if (locks_ == nullptr || range.begin >= range.end) return true;
+    held_ = locks_->try_lock(range, use, &place_);
+    return held_ != RangeLocks::kNothing;
+  }
+  void let_go() {
+    if (held_ != RangeLocks::kNothing) locks_->unlock(held_);
+    held_ = RangeLocks::kNothing;
+    place_ = 0;
+  }
+
  private:
-  RangeLocks* locks_;
+  RangeLocks* locks_ = nullptr;
   RangeLocks::Held held_ = RangeLocks::kNothing;
+  std::uint64_t place_ = 0;
 };
 
 }  // namespace tasuki

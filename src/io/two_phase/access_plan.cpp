@@ -7,9 +7,10 @@
 
 namespace tasuki {
 
-Outcome move_offered(File& file, const AccessPlan& plan, const PhasePlace& place) {
-  if (plan.own_number < 0) return {};
-  WindowMover mover(file, plan, place);
+Task move_offered(Course& course, File& file, const AccessPlan& plan, const PhasePlace& place,
+                  Outcome* outcome) {
+  if (plan.own_number < 0) co_return kSuccess;
+  WindowMover mover(course, file, plan, place);
   std::vector<WindowPart> parts;
   for (Count cycle = 0; cycle < plan.domains.cycles(); ++cycle) {
     const FileRange window = plan.domains.window(plan.own_number, cycle);
@@ -22,10 +23,11 @@ Outcome move_offered(File& file, const AccessPlan& plan, const PhasePlace& place
       const SymmetricAddress at = part.data + static_cast<SymmetricAddress>(here.begin - part.range.begin);
       parts.push_back({part.map, here, reinterpret_cast<std::byte*>(at)});
     }
-    mover.move(cycle, window, parts);
+    co_await mover.move(cycle, window, parts);
     if (mover.outcome().error != 0) break;
   }
-  return mover.outcome();
+  *outcome = mover.outcome();
+  co_return kSuccess;
 }
 
 }  // namespace tasuki

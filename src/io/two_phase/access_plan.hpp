@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "io/course/course.hpp"
+#include "io/course/task.hpp"
 #include "io/file/file.hpp"
 #include "io/file/phase_times.hpp"
 #include "io/plan/file_domains.hpp"
@@ -58,6 +60,7 @@ struct Outcome {
 
 /// Works off this rank's windows, where all parts can be addressed here. REQUIRES: each rank's `data` is 0
 /// only where it has nothing.
-Outcome move_offered(File& file, const AccessPlan& plan, const PhasePlace& place);
+Task move_offered(Course& course, File& file, const AccessPlan& plan, const PhasePlace& place,
+                  Outcome* outcome);
 
 }  // namespace tasuki

@@ -5,10 +5,6 @@
 #include <vector>
 
 #include "base/system/clock.hpp"
-#include "coll/byte_collectives.hpp"
-#include "coll/hierarchy/communicators.hpp"
-#include "coll/run/communicator_state.hpp"
-#include "coll/shm/node_segment.hpp"
 #include "io/access/read_modify_write.hpp"
 #include "io/file/agreement.hpp"
 #include "io/file/explain_file.hpp"
@@ -65,12 +61,6 @@ class Staging {
   std::byte* at_ = nullptr;
 };
 
-/// Whether the ranks of each node address each other's symmetric memory; all ranks know alike.
-bool shares_memory(Comm& comm) {
-  if (node_map(comm).nodes() == 1) return node_segment_of(comm) != nullptr;
-  return may_have_hierarchy(comm) && hierarchy_of(comm) != nullptr;
-}
-
 HintSwitch collective_hint(const File& file, bool write) {
   return write ? file.hints.collective_write : file.hints.collective_read;
 }
@@ -84,19 +74,20 @@ bool may_be_two_phase(const File& file, bool write) {
 /// A collective access, from what the ranks send each other to how it went.
 class Meeting {
  public:
-  Meeting(const Access& access, const ViewTable& views)
-      : access_(access),
+  Meeting(Course& course, const Access& access, const ViewTable& views)
+      : course_(course),
+        access_(access),
         file_(access.file),
         comm_(*file_.comm),
         views_(views),
         staging_(*file_.process.symmetric_heap),
         facts_(static_cast<std::size_t>(comm_.size())) {}
 
-  Code tell(bool takes_part);
+  Task tell(bool takes_part);
   CollectiveChoice choose();
   void plan(const CollectiveChoice& choice);
   /// In two phases; collective.
-  Code move(const PhasePlace& place, Status* status);
+  Task move(const PhasePlace& place, Status* status);
 
   bool all_told() const { return all_told_; }
   int own_number() const { return plan_.own_number; }
@@ -108,8 +99,9 @@ class Meeting {
   AccessShape shape() const;
   Count window_bytes() const;
   void reach_data() const;
-  Code settle(const Outcome& outcome, Code code, Status* status);
+  Task settle(const Outcome& outcome, Code code, Status* status);
 
+  Course& course_;
   const Access& access_;
   File& file_;
   Comm& comm_;
@@ -133,12 +125,12 @@ void Meeting::describe(Facts* mine) {
   mine->runs = mine->hull.bytes() == mine->bytes ? 1 : 1 + (mine->bytes - 1) / map->run_bytes();
 }
 
-Code Meeting::tell(bool takes_part) {
+Task Meeting::tell(bool takes_part) {
   SymmetricHeap& memory = *file_.process.symmetric_heap;
   Facts mine;
   mine.processors = std::max(1, static_cast<int>(file_.process.node.processors_per_node()));
   mine.can_fill_holes = can_fill_holes(file_) ? 1 : 0;
-  const bool shared = file_.hints.exchange != ExchangeBy::kMessages && shares_memory(comm_);
+  const bool shared = file_.hints.exchange != ExchangeBy::kMessages && file_.shares_memory;
   if (takes_part && access_.file_bytes > 0) describe(&mine);
   mine.writes_beside = access_.write && file_.driver->writes_beside_others(mine.hull.end) ? 1 : 0;
   if (shared && mine.bytes > 0) {
@@ -151,10 +143,10 @@ Code Meeting::tell(bool takes_part) {
       if (staging_.at() != nullptr) mine.data = memory.locate(staging_.at(), bytes).address;
     }
   }
-  const Code code = allgather_bytes(comm_, &mine, facts_.data(), sizeof mine);
-  if (code != kSuccess) return code;
+  if (const Code code = co_await gather_bytes(course_, comm_, &mine, facts_.data(), sizeof mine))
+    co_return code;
   for (int rank = 0; rank < comm_.size(); ++rank) check(rank);
-  return kSuccess;
+  co_return kSuccess;
 }
 
 /// What others have sent lay in shared memory: it must be possible.
@@ -271,7 +263,7 @@ void Meeting::reach_data() const {
   }
 }
 
-Code Meeting::move(const PhasePlace& place, Status* status) {
+Task Meeting::move(const PhasePlace& place, Status* status) {
   const auto self = static_cast<std::size_t>(comm_.rank);
   PackCursor cursor(*access_.datatype, access_.count);
   const bool any_staged =
@@ -281,15 +273,15 @@ Code Meeting::move(const PhasePlace& place, Status* status) {
       cursor.pack(access_.buffer, staging_.at(), static_cast<std::size_t>(facts_[self].bytes));
     std::uint8_t ready = 1;
     std::vector<std::uint8_t> all_ready(facts_.size());
-    if (const Code code = allgather_bytes(comm_, &ready, all_ready.data(), 1)) return code;
+    if (const Code code = co_await gather_bytes(course_, comm_, &ready, all_ready.data(), 1)) co_return code;
   }
   if (plan_.own_number >= 0) reach_data();
   Outcome outcome;
   Code code = kSuccess;
   if (all_offered_ && all_told_) {
-    outcome = move_offered(file_, plan_, place);
+    code = co_await move_offered(course_, file_, plan_, place, &outcome);
   } else {
-    code = exchange(access_, plan_, place, &outcome);
+    code = co_await exchange(course_, access_, plan_, place, &outcome);
   }
   if (plan_.write && outcome.bytes > 0) file_.written = true;
   if (plan_.write) file_.written_together = true;
@@ -299,33 +291,37 @@ Code Meeting::move(const PhasePlace& place, Status* status) {
                               std::to_string(outcome.bytes) + " bytes moved) of";
     code = fail_system(file_.process, outcome.error, doing.c_str(), file_.name);
   }
-  code = settle(outcome, code, status);
+  code = co_await settle(outcome, code, status);
   if (!access_.write && facts_[self].staged != 0)
     cursor.unpack(access_.buffer, staging_.at(), static_cast<std::size_t>(status->bytes));
-  return code;
+  co_return code;
 }
 
 /// All ranks agree on how it went: on the first error, and on how far the file was read.
-Code Meeting::settle(const Outcome& outcome, Code code, Status* status) {
+Task Meeting::settle(const Outcome& outcome, Code code, Status* status) {
   std::vector<Ballot> ballots;
-  code = agree(comm_, code, outcome.reached, &ballots);
+  code = co_await agree(course_, comm_, code, outcome.reached, &ballots);
   Offset reached = INT64_MAX;
   for (const Ballot& ballot : ballots) reached = std::min(reached, ballot.value);
   const RankPart& own = plan_.parts[static_cast<std::size_t>(comm_.rank)];
   status->bytes = own.range.bytes();
   if (own.range.bytes() > 0 && reached != INT64_MAX)
     status->bytes = own.map->range_in(own.range, 0, std::max<Offset>(reached, 0)).bytes();
-  return code;
+  co_return code;
 }
 
 /// Each rank's own data, by itself.
-Code move_own(const Access& access, const PhasePlace& place, Code code, Status* status) {
-  if (code != kSuccess) return code;
+Task move_own(Course& course, const Access& access, const PhasePlace& place, Code code, Status* status) {
+  if (code != kSuccess) co_return code;
   const std::int64_t begin_ns = clock_ns();
-  code = transfer(access, status);
+  if (course.waits()) {
+    code = transfer(access, status);
+  } else {
+    code = co_await transfer(course, access, status);
+  }
   note_phase(access.file.process, place, access.write ? Phase::kWrite : Phase::kRead, begin_ns,
              status->bytes);
-  return code;
+  co_return code;
 }
 
 /// Whether each rank's own access is the choice, whatever the ranks bring. Alike at all ranks.
@@ -344,12 +340,13 @@ void explain_way(const Access& access, const CollectiveOutcome& outcome, const c
 
 }  // namespace
 
-Code place_in_order(Access* access, Code code) {
+Task place_in_order(Course& course, Access* access, Code code) {
   File& file = access->file;
   Comm& comm = *file.comm;
   const Offset mine = code == kSuccess ? access->etypes() : 0;
   std::vector<Offset> all(static_cast<std::size_t>(comm.size()));
-  if (const Code failed = allgather_bytes(comm, &mine, all.data(), sizeof mine)) return failed;
+  if (const Code failed = co_await gather_bytes(course, comm, &mine, all.data(), sizeof mine))
+    co_return failed;
   Offset before = 0;
   Offset total = 0;
   for (int rank = 0; rank < comm.size(); ++rank) {
@@ -360,34 +357,36 @@ Code place_in_order(Access* access, Code code) {
   }
   Offset begin = 0;
   if (comm.rank == 0) begin = file.shared->advance(total);
-  if (const Code failed = bcast_bytes(comm, &begin, sizeof begin, 0)) return failed;
+  if (const Code failed = co_await spread_bytes(course, comm, &begin, sizeof begin, 0)) co_return failed;
   access->offset = begin + before;
-  return code;
+  co_return code;
 }
 
-Code transfer_collectively(const Access& access, Code code, Status* status) {
+Task transfer_collectively(Course& course, const Access& access, Code code, Status* status) {
   File& file = access.file;
   const std::int64_t begin_ns = clock_ns();
   const PhasePlace place = begin_collective(file);
   CollectiveOutcome outcome{.bytes = code == kSuccess ? access.file_bytes : 0};
   if (!may_be_two_phase(file, access.write)) {
-    code = move_own(access, place, code, status);
-    end_collective(file, place, begin_ns, outcome);
-    return code;
+    code = co_await move_own(course, access, place, code, status);
+    end_collective(file, place, course.function(), begin_ns, outcome);
+    co_return code;
   }
-  const ViewTable* views = nullptr;
-  if (const Code failed = tell_views(file, &views)) return failed;
+  const ViewTable* views = file.views.get();
+  if (views == nullptr) {
+    if (const Code failed = co_await tell_views(course, file, &views)) co_return failed;
+  }
   if (is_own_best(file, *views, access.write)) {
-    code = move_own(access, place, code, status);
+    code = co_await move_own(course, access, place, code, status);
     explain_way(access, outcome, "each rank has one run, and the ranks are few");
-    end_collective(file, place, begin_ns, outcome);
-    return code;
+    end_collective(file, place, course.function(), begin_ns, outcome);
+    co_return code;
   }
-  Meeting meeting(access, *views);
-  if (const Code failed = meeting.tell(code == kSuccess)) return failed;
+  Meeting meeting(course, access, *views);
+  if (const Code failed = co_await meeting.tell(code == kSuccess)) co_return failed;
   const CollectiveChoice choice = meeting.choose();
   if (!choice.two_phase) {
-    code = move_own(access, place, code, status);
+    code = co_await move_own(course, access, place, code, status);
   } else {
     meeting.plan(choice);
     outcome.two_phase = true;
@@ -396,15 +395,15 @@ Code transfer_collectively(const Access& access, Code code, Status* status) {
     Status done{};
     done.source = file.comm->rank;
     done.tag = 0;
-    const Code moved = meeting.move(place, &done);
+    const Code moved = co_await meeting.move(place, &done);
     if (code == kSuccess) {
       code = moved;
       *status = done;
     }
   }
   explain_way(access, outcome, choice.why, meeting.all_told());
-  end_collective(file, place, begin_ns, outcome);
-  return code;
+  end_collective(file, place, course.function(), begin_ns, outcome);
+  co_return code;
 }
 
 }  // namespace tasuki

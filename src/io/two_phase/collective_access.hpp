@@ -13,11 +13,11 @@ namespace tasuki {
 
 /// Gives ranks their places in the order of their numbers, from the shared file pointer on, and moves that
 /// behind the last one (MPI 14.4.4). `code`: what measure() found at this rank; one that failed takes part
-/// with nothing and gets its own error back. Returns once all ranks have come.
-Code place_in_order(Access* access, Code code);
+/// with nothing and gets its own error back. Is over once all ranks have come.
+Task place_in_order(Course& course, Access* access, Code code);
 
 /// Moves this rank's part of a collective access. `code`: what the checks found at this rank; one that failed
 /// gets its own error back.
-Code transfer_collectively(const Access& access, Code code, Status* status);
+Task transfer_collectively(Course& course, const Access& access, Code code, Status* status);
 
 }  // namespace tasuki

@@ -48,11 +48,11 @@ struct Cycle {
 
 class Exchange {
  public:
-  Exchange(const Access& access, const AccessPlan& plan, const PhasePlace& place);
-  void write();
-  void read();
-  /// Returns the first error of a message.
-  Code finish();
+  Exchange(Course& course, const Access& access, const AccessPlan& plan, const PhasePlace& place);
+  Task write();
+  Task read();
+  /// Gives the first error of a message.
+  Task finish();
   const Outcome& outcome() const { return mover_.outcome(); }
 
  private:
@@ -64,19 +64,24 @@ class Exchange {
   void pack(const OwnPart& own);
   void unpack(const OwnPart& own, Count bytes);
   std::byte* packed_of(Count number, const ExchangePart& part, std::byte** room);
-  void begin_window(Count number);
+  Task begin_window(Count number);
   void begin_turn(Count number);
   void start_turn(Count number);
-  Count wait_turn(Cycle& cycle);
-  void wait_served(Cycle& cycle, Count number);
+  Task wait_turn(Cycle& cycle, Count* bytes);
+  Task wait_served(Cycle& cycle, Count number);
   Count read_bytes(const FileRange& window, const FileMap& map, const PositionRange& range) const;
-  void wait_sent(Count number);
-  void take_own(Count number);
-  void serve(Count number);
+  Task wait_sent(Count number);
+  Task take_own(Count number);
+  Task open_to_write(Count number);
+  Task open_to_read(Count number);
+  Task serve(Count number);
   Request* start(bool send, std::byte* memory, Count bytes, int peer, Count number);
-  void wait(Request* request, Status* status);
+  void keep(Code code) {
+    if (code_ == kSuccess) code_ = code;
+  }
   void note(Count number, std::int64_t begin_ns, Count bytes);
 
+  Course& course_;
   const Access& access_;
   const AccessPlan& plan_;
   Comm& comm_;
@@ -92,14 +97,15 @@ class Exchange {
   Code code_ = kSuccess;
 };
 
-Exchange::Exchange(const Access& access, const AccessPlan& plan, const PhasePlace& place)
-    : access_(access),
+Exchange::Exchange(Course& course, const Access& access, const AccessPlan& plan, const PhasePlace& place)
+    : course_(course),
+      access_(access),
       plan_(plan),
       comm_(*access.file.comm),
       place_(place),
       parts_(plan, node_map(comm_), access.file.hints.order, comm_.rank),
-      oversized_(plan, comm_),
-      mover_(access.file, plan, place),
+      oversized_(course, plan, comm_),
+      mover_(course, access.file, plan, place),
       cursor_(*access.datatype, access.count),
       pacer_(*access.file.process.progress) {
   const RankPart& own = plan.parts[static_cast<std::size_t>(comm_.rank)];
@@ -112,11 +118,6 @@ Exchange::Exchange(const Access& access, const AccessPlan& plan, const PhasePlac
 
 Request* Exchange::start(bool send, std::byte* memory, Count bytes, int peer, Count number) {
   return start_message(comm_, send, memory, bytes, peer, ExchangeMessage::kData, number);
-}
-
-void Exchange::wait(Request* request, Status* status) {
-  const Code code = wait_and_release(request, status);
-  if (code_ == kSuccess) code_ = code;
 }
 
 void Exchange::note(Count number, std::int64_t begin_ns, Count bytes) {
@@ -171,30 +172,32 @@ void Exchange::unpack(const OwnPart& own, Count bytes) {
 }
 
 /// Writing: until this rank's messages are with their aggregators.
-void Exchange::wait_sent(Count number) {
-  if (number < 0) return;
+Task Exchange::wait_sent(Count number) {
+  if (number < 0) co_return kSuccess;
   const std::int64_t begin_ns = clock_ns();
   bool waited = false;
   for (OwnPart& own : cycle(number).own) {
     if (own.request == nullptr) continue;
-    wait(std::exchange(own.request, nullptr), nullptr);
+    keep(co_await end_of(course_, std::exchange(own.request, nullptr), nullptr));
     waited = true;
   }
   if (waited) note(number, begin_ns, 0);  // the bytes counted when they were sent
+  co_return kSuccess;
 }
 
 /// Reading: this rank's parts have come, or the file had less.
-void Exchange::take_own(Count number) {
+Task Exchange::take_own(Count number) {
   const std::int64_t begin_ns = clock_ns();
   Count bytes = 0;
   for (OwnPart& own : cycle(number).own) {
     if (!own.part.travels) continue;
     Status status;
-    wait(std::exchange(own.request, nullptr), &status);
+    keep(co_await end_of(course_, std::exchange(own.request, nullptr), &status));
     unpack(own, status.bytes);
     bytes += status.bytes;
   }
   if (bytes > 0) note(number, begin_ns, bytes);
+  co_return kSuccess;
 }
 
 // ----- the parts of an aggregator's window -----------------------------------------------------------------
@@ -212,13 +215,14 @@ std::byte* Exchange::packed_of(Count number, const ExchangePart& part, std::byte
   return reinterpret_cast<std::byte*>(owner.data) + (begin - owner.range.begin);
 }
 
-void Exchange::begin_window(Count number) {
+Task Exchange::begin_window(Count number) {
   Cycle& now = cycle(number);
   now.window = parts_.window(number);
   now.parts = parts_.window_parts(number);
   now.next = 0;
-  oversized_.open(number, parts_, &now.parts);
-  oversized_.announce(number + 1);
+  co_await oversized_.open(number, parts_, &now.parts);
+  co_await oversized_.announce(number + 1);
+  co_return kSuccess;
 }
 
 /// Finds whose turn it is: as many ranks' parts as there is room for. None, once all have had theirs.
@@ -271,26 +275,27 @@ void Exchange::start_turn(Count number) {
   }
 }
 
-/// Returns the bytes that have come.
-Count Exchange::wait_turn(Cycle& cycle) {
-  Count bytes = 0;
+/// Gives the bytes that have come.
+Task Exchange::wait_turn(Cycle& cycle, Count* bytes) {
   for (Request*& message : cycle.messages) {
     Status status;
-    comm_.process.progress->wait_until([&] { return message != nullptr && message->done; });
+    co_await until(course_, [&message] { return message != nullptr && message->done; });
     pacer_.take_out(&message);
-    wait(message, &status);
-    bytes += status.bytes;
+    keep(co_await end_of(course_, message, &status));
+    *bytes += status.bytes;
   }
   cycle.messages.clear();
-  return bytes;
+  co_return kSuccess;
 }
 
 /// Reading: until what this rank has sent is with its readers, which count the bytes.
-void Exchange::wait_served(Cycle& cycle, Count number) {
-  if (cycle.messages.empty()) return;
+Task Exchange::wait_served(Cycle& cycle, Count number) {
+  if (cycle.messages.empty()) co_return kSuccess;
   const std::int64_t begin_ns = clock_ns();
-  wait_turn(cycle);
+  Count bytes = 0;
+  co_await wait_turn(cycle, &bytes);
   note(number, begin_ns, 0);
+  co_return kSuccess;
 }
 
 /// Of a part of the window that was read: as much as could be had.
@@ -299,85 +304,96 @@ Count Exchange::read_bytes(const FileRange& window, const FileMap& map, const Po
   return end <= window.begin ? 0 : map.range_in(range, window.begin, end).bytes();
 }
 
-Code Exchange::finish() {
-  const Code code = oversized_.finish();
-  return code_ == kSuccess ? code : code_;
+Task Exchange::finish() {
+  const Code code = co_await oversized_.finish();
+  co_return code_ == kSuccess ? code : code_;
 }
 
 // ----- the two loops ---------------------------------------------------------------------------------------
 
-void Exchange::write() {
+Task Exchange::open_to_write(Count number) {
+  co_await wait_sent(number - kCyclesUnderWay);
+  begin_own(number);
+  co_await begin_window(number);
+  begin_turn(number);
+  start_turn(number);
+  start_own(number);
+  co_return kSuccess;
+}
+
+Task Exchange::write() {
   const Count cycles = plan_.domains.cycles();
-  const auto open = [this](Count number) {
-    wait_sent(number - kCyclesUnderWay);
-    begin_own(number);
-    begin_window(number);
-    begin_turn(number);
-    start_turn(number);
-    start_own(number);
-  };
-  oversized_.announce(0);
-  if (cycles > 0) open(0);
+  co_await oversized_.announce(0);
+  if (cycles > 0) co_await open_to_write(0);
   for (Count number = 0; number < cycles; ++number) {
-    if (number + 1 < cycles) open(number + 1);
+    if (number + 1 < cycles) co_await open_to_write(number + 1);
     Cycle& now = cycle(number);
-    oversized_.take(number);
+    co_await oversized_.take(number);
     while (!now.turn.empty()) {
       const std::int64_t begin_ns = clock_ns();
-      if (!now.messages.empty()) note(number, begin_ns, wait_turn(now));
-      mover_.move(number, now.window, now.turn);
+      if (!now.messages.empty()) {
+        Count bytes = 0;
+        co_await wait_turn(now, &bytes);
+        note(number, begin_ns, bytes);
+      }
+      co_await mover_.move(number, now.window, now.turn);
       begin_turn(number);
       start_turn(number);
     }
   }
-  for (Count number = cycles - kCyclesUnderWay; number < cycles; ++number) wait_sent(number);
+  for (Count number = cycles - kCyclesUnderWay; number < cycles; ++number) co_await wait_sent(number);
+  co_return kSuccess;
 }
 
 /// Reads this rank's window and starts to send it.
-void Exchange::serve(Count number) {
+Task Exchange::serve(Count number) {
   Cycle& now = cycle(number);
-  begin_window(number);
-  oversized_.take(number);
+  co_await begin_window(number);
+  co_await oversized_.take(number);
   while (now.next < now.parts.size()) {
     // What it sent before, of this window or of the one before the last: its room is needed.
-    wait_served(now, number);
+    co_await wait_served(now, number);
     begin_turn(number);
-    mover_.move(number, now.window, now.turn);
+    co_await mover_.move(number, now.window, now.turn);
     start_turn(number);
   }
   const FileMap* map = plan_.parts[static_cast<std::size_t>(comm_.rank)].map;
   for (const OwnPart& own : now.own) {
     if (!own.part.travels) unpack(own, read_bytes(now.window, *map, own.part.range));
   }
+  co_return kSuccess;
 }
 
-void Exchange::read() {
+Task Exchange::open_to_read(Count number) {
+  begin_own(number);
+  start_own(number);
+  co_return co_await serve(number);
+}
+
+Task Exchange::read() {
   const Count cycles = plan_.domains.cycles();
-  const auto open = [this](Count number) {
-    begin_own(number);
-    start_own(number);
-    serve(number);
-  };
-  oversized_.announce(0);
-  if (cycles > 0) open(0);
+  co_await oversized_.announce(0);
+  if (cycles > 0) co_await open_to_read(0);
   for (Count number = 0; number < cycles; ++number) {
-    if (number + 1 < cycles) open(number + 1);
-    take_own(number);
+    if (number + 1 < cycles) co_await open_to_read(number + 1);
+    co_await take_own(number);
   }
-  for (Cycle& each : cycles_) wait_served(each, cycles - 1);
+  for (Cycle& each : cycles_) co_await wait_served(each, cycles - 1);
+  co_return kSuccess;
 }
 
 }  // namespace
 
-Code exchange(const Access& access, const AccessPlan& plan, const PhasePlace& place, Outcome* outcome) {
-  Exchange running(access, plan, place);
+Task exchange(Course& course, const Access& access, const AccessPlan& plan, const PhasePlace& place,
+              Outcome* outcome) {
+  Exchange running(course, access, plan, place);
   if (plan.write) {
-    running.write();
+    co_await running.write();
   } else {
-    running.read();
+    co_await running.read();
   }
   *outcome = running.outcome();
-  return running.finish();
+  co_return co_await running.finish();
 }
 
 }  // namespace tasuki

@@ -25,6 +25,7 @@ namespace tasuki {
 /// Carries `plan` out. Collective: all ranks of the file come here with the same plan, but for `own_number`.
 /// `outcome` is that of this rank's windows; what a rank reads behind where the file ends stays as it was.
 /// Returns the first error of a message, which the ranks do not share.
-Code exchange(const Access& access, const AccessPlan& plan, const PhasePlace& place, Outcome* outcome);
+Task exchange(Course& course, const Access& access, const AccessPlan& plan, const PhasePlace& place,
+              Outcome* outcome);
 
 }  // namespace tasuki

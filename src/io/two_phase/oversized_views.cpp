@@ -30,7 +30,8 @@ FileMap map_of(const std::vector<FileRun>& runs) {
 
 }  // namespace
 
-OversizedViews::OversizedViews(const AccessPlan& plan, Comm& comm) : plan_(plan), comm_(comm) {
+OversizedViews::OversizedViews(Course& course, const AccessPlan& plan, Comm& comm)
+    : course_(course), plan_(plan), comm_(comm) {
   for (const RankPart& part : plan.parts) any_ = any_ || !part.is_told;
 }
 
@@ -62,10 +63,11 @@ FileRange OversizedViews::own_window(Count cycle) const {
   return plan_.own_number < 0 ? FileRange{} : plan_.domains.window(plan_.own_number, cycle);
 }
 
-void OversizedViews::wait(Window* window) {
-  if (window->request == nullptr) return;
-  const Code code = wait_and_release(std::exchange(window->request, nullptr), nullptr);
+Task OversizedViews::wait(Window* window) {
+  if (window->request == nullptr) co_return kSuccess;
+  const Code code = co_await end_of(course_, std::exchange(window->request, nullptr), nullptr);
   if (code_ == kSuccess) code_ = code;
+  co_return kSuccess;
 }
 
 void OversizedViews::find_runs(const FileRange& window, Window* own) const {
@@ -89,10 +91,10 @@ void OversizedViews::find_runs(const FileRange& window, Window* own) const {
   own->sizes.runs = static_cast<Count>(own->runs.size());
 }
 
-void OversizedViews::announce(Count cycle) {
-  if (!any_ || cycle >= plan_.domains.cycles()) return;
+Task OversizedViews::announce(Count cycle) {
+  if (!any_ || cycle >= plan_.domains.cycles()) co_return kSuccess;
   Cycle& now = of(cycle);
-  for (Window& own : now.own) wait(&own);  // of three cycles ago
+  for (Window& own : now.own) co_await wait(&own);  // of three cycles ago
   now.own.clear();
   now.others.clear();
   const FileRange window_here = own_window(cycle);
@@ -115,40 +117,45 @@ void OversizedViews::announce(Count cycle) {
   for (Window& own : now.own)
     own.request = start_message(comm_, true, &own.sizes, sizeof own.sizes, own.peer,
                                 ExchangeMessage::kRunNumber, cycle);
+  co_return kSuccess;
 }
 
-void OversizedViews::open(Count cycle, const ExchangeParts& travelling, std::vector<ExchangePart>* parts) {
-  if (!any_) return;
+Task OversizedViews::start_runs(Count cycle, bool send, Window* window) {
+  co_await wait(window);
+  if (!send) check_sizes(*window, own_window(cycle));
+  if (window->sizes.runs == 0) co_return kSuccess;
+  window->runs.resize(static_cast<std::size_t>(window->sizes.runs));
+  window->request = start_message(comm_, send, window->runs.data(),
+                                  window->sizes.runs * static_cast<Count>(sizeof(FileRun)), window->peer,
+                                  ExchangeMessage::kRuns, cycle);
+  co_return kSuccess;
+}
+
+Task OversizedViews::open(Count cycle, const ExchangeParts& travelling, std::vector<ExchangePart>* parts) {
+  if (!any_) co_return kSuccess;
   Cycle& now = of(cycle);
-  const auto start_runs = [&](bool send, Window* window) {
-    wait(window);
-    if (!send) check_sizes(*window, own_window(cycle));
-    if (window->sizes.runs == 0) return;
-    window->runs.resize(static_cast<std::size_t>(window->sizes.runs));
-    window->request = start_message(comm_, send, window->runs.data(),
-                                    window->sizes.runs * static_cast<Count>(sizeof(FileRun)), window->peer,
-                                    ExchangeMessage::kRuns, cycle);
-  };
   for (Window& other : now.others) {
-    start_runs(false, &other);
+    co_await start_runs(cycle, false, &other);
     if (other.sizes.bytes == 0) continue;
     const bool travels = travelling.travels(other.peer, plan_.own_number);
     parts->push_back({other.peer, plan_.own_number, {0, other.sizes.bytes}, travels});
   }
-  for (Window& own : now.own) start_runs(true, &own);
+  for (Window& own : now.own) co_await start_runs(cycle, true, &own);
   std::sort(parts->begin(), parts->end(),
             [](const ExchangePart& one, const ExchangePart& other) { return one.rank < other.rank; });
+  co_return kSuccess;
 }
 
-void OversizedViews::take(Count cycle) {
-  if (!any_) return;
+Task OversizedViews::take(Count cycle) {
+  if (!any_) co_return kSuccess;
   for (Window& other : of(cycle).others) {
     if (other.request == nullptr) continue;
-    wait(&other);
+    co_await wait(&other);
     check_runs(other, own_window(cycle));
     other.map = map_of(other.runs);
     other.runs = {};
   }
+  co_return kSuccess;
 }
 
 const OversizedViews::Window& OversizedViews::find(Count cycle, int rank) const {
@@ -156,11 +163,11 @@ const OversizedViews::Window& OversizedViews::find(Count cycle, int rank) const 
   return *std::find_if(others.begin(), others.end(), [rank](const Window& one) { return one.peer == rank; });
 }
 
-Code OversizedViews::finish() {
+Task OversizedViews::finish() {
   for (Cycle& cycle : cycles_) {
-    for (Window& own : cycle.own) wait(&own);
+    for (Window& own : cycle.own) co_await wait(&own);
   }
-  return code_;
+  co_return code_;
 }
 
 }  // namespace tasuki

@@ -25,23 +25,23 @@ namespace tasuki {
 
 class OversizedViews {
  public:
-  OversizedViews(const AccessPlan& plan, Comm& comm);
+  OversizedViews(Course& course, const AccessPlan& plan, Comm& comm);
   OversizedViews(const OversizedViews&) = delete;
   OversizedViews& operator=(const OversizedViews&) = delete;
 
-  void announce(Count cycle);
+  Task announce(Count cycle);
   /// Adds what ranks of such views have in this rank's window to `parts`, which stay ascending by rank.
   /// `travelling` says which ones travel.
-  void open(Count cycle, const ExchangeParts& travelling, std::vector<ExchangePart>* parts);
+  Task open(Count cycle, const ExchangeParts& travelling, std::vector<ExchangePart>* parts);
   /// Returns once the maps are there.
-  void take(Count cycle);
+  Task take(Count cycle);
   /// Where `rank` has its data in this rank's window: from position 0 on. The place is open()'s, the map
   /// take()'s. REQUIRES: open() has added a part of that rank.
   const FileMap* map(Count cycle, int rank) const { return &find(cycle, rank).map; }
   /// Which position of the rank's own map that map's position 0 is.
   Count position(Count cycle, int rank) const { return find(cycle, rank).sizes.position; }
   /// Returns when what this rank has sent is with the others: the first error of a message.
-  Code finish();
+  Task finish();
 
  private:
   static constexpr Count kCycles = 3;  // one whose window is worked on, one that is open, one announced
@@ -66,13 +66,15 @@ class OversizedViews {
 
   Cycle& of(Count cycle) { return cycles_[static_cast<std::size_t>(cycle % kCycles)]; }
   const Window& find(Count cycle, int rank) const;
-  void wait(Window* window);
+  Task wait(Window* window);
+  Task start_runs(Count cycle, bool send, Window* window);
   void check_sizes(const Window& other, const FileRange& window) const;
   void check_runs(const Window& other, const FileRange& window) const;
   /// The window of this rank as an aggregator, if it is one.
   FileRange own_window(Count cycle) const;
   void find_runs(const FileRange& window, Window* own) const;
 
+  Course& course_;
   const AccessPlan& plan_;
   Comm& comm_;
   std::array<Cycle, kCycles> cycles_;

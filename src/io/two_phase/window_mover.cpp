@@ -10,7 +10,8 @@
 namespace tasuki {
 namespace {
 
-constexpr std::size_t kPiecesMax = 1024;  // in one batch: as many as one system call takes
+constexpr std::size_t kPiecesMax = 1024;         // in one batch: as many as one system call takes
+constexpr std::size_t kCarriedPiecesMax = 8192;  // the same of a lane
 constexpr Count kRunsWindowBytes =
     8 << 20;  // of a slice that is moved by runs: how long others wait for its lock
 
@@ -61,8 +62,9 @@ Next run_of(const WindowPart& part, Count position) {
 
 }  // namespace
 
-WindowMover::WindowMover(File& file, const AccessPlan& plan, const PhasePlace& place)
-    : file_(file),
+WindowMover::WindowMover(Course& course, File& file, const AccessPlan& plan, const PhasePlace& place)
+    : course_(course),
+      file_(file),
       write_(plan.write),
       by_runs_(plan.by_runs),
       call_ns_(!plan.write                   ? kCallNs
@@ -70,25 +72,31 @@ WindowMover::WindowMover(File& file, const AccessPlan& plan, const PhasePlace& p
                : plan.aggregators.size() > 1 ? kTurnCallNs
                                              : kCallNs),
       can_fill_holes_(can_fill_holes(file)),
+      slice_bytes_(course.waits() ? kSliceBytes : kCarriedSliceBytes),
       place_(place) {}
 
-void WindowMover::move(Count cycle, const FileRange& window, std::span<const WindowPart> parts) {
-  if (parts.empty() || outcome_.error != 0) return;
+Task WindowMover::move(Count cycle, const FileRange& window, std::span<const WindowPart> parts) {
+  if (parts.empty() || outcome_.error != 0) co_return kSuccess;
   place_.cycle = static_cast<std::uint32_t>(cycle);
   rest_.assign(parts.begin(), parts.end());
   rest_full_ = write_ && fills(parts, hull_of(parts));
   while (outcome_.error == 0 && take_slice(window.end)) {
     if (goes_by_runs()) {
-      finish_write();
-      move_runs(slice_.parts);
+      co_await finish_write();
+      co_await move_runs();
     } else if (write_) {
-      write_buffered();
+      co_await write_buffered();
     } else {
-      read_buffered();
+      co_await read_buffered();
     }
-    file_.process.progress->poll();
+    since_look_bytes_ += slice_.hull.bytes();
+    if (course_.waits() || since_look_bytes_ >= kSliceBytes) {
+      since_look_bytes_ = 0;
+      co_await next_look(course_);
+    }
   }
-  finish_write();
+  co_await finish_write();
+  co_return kSuccess;
 }
 
 /// Whether `parts` have every byte of `hull`: by their sum where that decides. Views for which this was too
@@ -122,7 +130,7 @@ bool WindowMover::take_slice(Offset window_end) {
   }
   if (bytes == 0) return false;
   const bool long_runs = by_runs_ && bytes / runs >= kLongRunBytes;
-  const Count unit = long_runs ? kRunsWindowBytes : kSliceBytes;
+  const Count unit = long_runs ? std::max(kRunsWindowBytes, slice_bytes_) : slice_bytes_;
   const Offset end = begin / unit < window_end / unit ? (begin / unit + 1) * unit : window_end;
   for (WindowPart& part : rest_) {
     if (part.range.bytes() == 0) continue;
@@ -142,7 +150,7 @@ bool WindowMover::take_slice(Offset window_end) {
 }
 
 bool WindowMover::goes_by_runs() const {
-  if (slice_.hull.bytes() > kSliceBytes) return true;
+  if (slice_.hull.bytes() > slice_bytes_) return true;
   if (write_ && !slice_.full && !can_fill_holes_) return true;
   const auto runs = static_cast<double>(slice_.runs);
   const auto bytes = static_cast<double>(slice_.bytes);
@@ -159,16 +167,20 @@ bool WindowMover::goes_by_runs() const {
 /// The buffers take turns: one may still be written while the next slice is gathered.
 std::byte* WindowMover::next_buffer() {
   buffer_ ^= 1;
-  return file_.slices.take(2 * kSliceBytes) + buffer_ * kSliceBytes;
+  return file_.slices.take(2 * slice_bytes_) + buffer_ * slice_bytes_;
 }
 
-void WindowMover::write_buffered() {
+Task WindowMover::write_buffered() {
   std::byte* buffer = next_buffer();
   const FileRange& hull = slice_.hull;
   if (!slice_.full) {
-    finish_write();
-    lock_.emplace(file_.locks.get(), hull, RangeUse::kExclusive);
-    if (!fill_holes(buffer)) return lock_.reset();
+    co_await finish_write();
+    co_await take_lock(course_, &lock_, file_.locks.get(), hull, RangeUse::kExclusive);
+    co_await fill_holes(buffer);
+    if (outcome_.error != 0) {
+      lock_.let_go();
+      co_return kSuccess;
+    }
   }
   const std::int64_t gathered_since_ns = clock_ns();
   for (const WindowPart& part : slice_.parts) {
@@ -176,48 +188,54 @@ void WindowMover::write_buffered() {
   }
   note_phase(file_.process, place_, Phase::kExchange, gathered_since_ns, slice_.bytes);
   if (slice_.full) {
-    finish_write();
-    if (outcome_.error != 0) return;
-    lock_.emplace(file_.locks.get(), hull, file_.atomic ? RangeUse::kExclusive : RangeUse::kShared);
+    co_await finish_write();
+    if (outcome_.error != 0) co_return kSuccess;
+    co_await take_lock(course_, &lock_, file_.locks.get(), hull,
+                       file_.atomic ? RangeUse::kExclusive : RangeUse::kShared);
   }
   writing_ = Writing{hull, clock_ns()};
   const FilePiece piece{hull.begin, buffer, hull.bytes()};
-  file_.driver->begin(true, {&piece, 1});
-  if (!file_.driver->is_under_way()) finish_write();  // so that no rank waits for its lock
+  begin_transfer(course_, *file_.driver, true, {&piece, 1});
+  if (course_.waits() && !file_.driver->is_under_way())
+    co_await finish_write();  // so that no rank waits for its lock
+  co_return kSuccess;
 }
 
-/// The bytes of the file in the hull to `buffer`; behind its end zeros. Returns whether all went well.
-bool WindowMover::fill_holes(std::byte* buffer) {
+/// The bytes of the file in the hull to `buffer`; behind its end zeros.
+Task WindowMover::fill_holes(std::byte* buffer) {
   const std::int64_t since_ns = clock_ns();
   const FilePiece piece{slice_.hull.begin, buffer, slice_.hull.bytes()};
-  const TransferResult done = read_with_zeros(*file_.driver, piece);
+  const TransferResult done = co_await transfer_pieces(course_, *file_.driver, false, {&piece, 1});
   if (done.error != 0) {
     fail(done.error, slice_.hull.begin);
-    return false;
+    co_return kSuccess;
   }
+  std::fill(buffer + done.bytes, buffer + piece.bytes, std::byte{0});
   note_phase(file_.process, place_, Phase::kRead, since_ns, done.bytes);
-  return true;
+  co_return kSuccess;
 }
 
-void WindowMover::finish_write() {
-  if (!writing_) return;
-  const TransferResult done = file_.driver->finish();
+Task WindowMover::finish_write() {
+  if (!writing_) co_return kSuccess;
+  const TransferResult done = co_await end_transfer(course_, *file_.driver);
   note_phase(file_.process, place_, Phase::kWrite, writing_->since_ns, done.bytes);
   outcome_.bytes += done.bytes;
   if (done.error != 0) fail(done.error, writing_->range.begin + done.bytes);
   writing_.reset();
-  lock_.reset();
+  lock_.let_go();
+  co_return kSuccess;
 }
 
-void WindowMover::read_buffered() {
+Task WindowMover::read_buffered() {
   const FileRange& hull = slice_.hull;
   std::byte* buffer = next_buffer();
   std::int64_t since_ns = clock_ns();
   TransferResult done;
   {
-    const RangeLock lock(file_.atomic ? file_.locks.get() : nullptr, hull, RangeUse::kShared);
+    RangeLock lock;
+    co_await take_lock(course_, &lock, file_.atomic ? file_.locks.get() : nullptr, hull, RangeUse::kShared);
     const FilePiece piece{hull.begin, buffer, hull.bytes()};
-    done = file_.driver->read_at({&piece, 1});
+    done = co_await transfer_pieces(course_, *file_.driver, false, {&piece, 1});
   }
   note_phase(file_.process, place_, Phase::kRead, since_ns, done.bytes);
   outcome_.bytes += done.bytes;
@@ -230,25 +248,31 @@ void WindowMover::read_buffered() {
     if (there.bytes() > 0) part.map->from_window(there, part.packed, buffer, hull.begin);
   }
   note_phase(file_.process, place_, Phase::kExchange, since_ns, slice_.bytes);
+  co_return kSuccess;
 }
 
 /// The slice, run by run in the order of the file. In atomic mode part after part, so that of what several
 /// have written the last one's bytes stay.
-void WindowMover::move_runs(std::span<const WindowPart> parts) {
-  if (file_.atomic && parts.size() > 1 && write_) {
-    for (const WindowPart& part : parts) move_runs({&part, 1});
-    return;
+Task WindowMover::move_runs() {
+  const std::size_t together = file_.atomic && write_ ? 1 : slice_.parts.size();
+  for (std::size_t first = 0; first < slice_.parts.size(); first += together) {
+    co_await move_runs_of(std::span<const WindowPart>(slice_.parts).subspan(first, together));
   }
+  co_return kSuccess;
+}
+
+Task WindowMover::move_runs_of(std::span<const WindowPart> parts) {
   std::vector<Next> heap;
   heap.reserve(parts.size());
   for (const WindowPart& part : parts) heap.push_back(run_of(part, part.range.begin));
   std::make_heap(heap.begin(), heap.end(), is_later);
+  const std::size_t pieces_max = course_.waits() ? kPiecesMax : kCarriedPiecesMax;
   pieces_.clear();
   while (!heap.empty()) {
     std::pop_heap(heap.begin(), heap.end(), is_later);
     Next& next = heap.back();
-    if (pieces_.size() == kPiecesMax) move_pieces();
-    if (outcome_.error != 0) return;
+    if (pieces_.size() == pieces_max) co_await move_pieces();
+    if (outcome_.error != 0) co_return kSuccess;
     const WindowPart& part = *next.part;
     pieces_.push_back({next.run.offset, part.packed + (next.position - part.range.begin), next.run.bytes});
     const Count position = next.position + next.run.bytes;
@@ -259,11 +283,11 @@ void WindowMover::move_runs(std::span<const WindowPart> parts) {
       std::push_heap(heap.begin(), heap.end(), is_later);
     }
   }
-  move_pieces();
+  co_return co_await move_pieces();
 }
 
 /// One batch of runs. After the end of the file was met only what overlapping parts have before it is left.
-void WindowMover::move_pieces() {
+Task WindowMover::move_pieces() {
   while (!pieces_.empty() && outcome_.error == 0) {
     Offset end = 0;
     Count wanted = 0;
@@ -276,8 +300,9 @@ void WindowMover::move_pieces() {
     {
       const RangeUse use = write_ && file_.atomic ? RangeUse::kExclusive : RangeUse::kShared;
       RangeLocks* locks = write_ || file_.atomic ? file_.locks.get() : nullptr;
-      const RangeLock lock(locks, {pieces_.front().offset, end}, use);
-      done = write_ ? file_.driver->write_at(pieces_) : file_.driver->read_at(pieces_);
+      RangeLock lock;
+      co_await take_lock(course_, &lock, locks, {pieces_.front().offset, end}, use);
+      done = co_await transfer_pieces(course_, *file_.driver, write_, pieces_);
     }
     note_phase(file_.process, place_, write_ ? Phase::kWrite : Phase::kRead, since_ns, done.bytes);
     outcome_.bytes += done.bytes;
@@ -292,6 +317,7 @@ void WindowMover::move_pieces() {
     for (FilePiece& piece : pieces_) piece.bytes = std::min(piece.bytes, reached - piece.offset);
   }
   pieces_.clear();
+  co_return kSuccess;
 }
 
 /// What lies at and behind `offset` was not moved: by `error`, or, where that is 0, since the file ends

@@ -8,7 +8,8 @@
 //             bytes of the file are read first, under an exclusive lock
 //   by runs   the parts' runs, in the order of the file, between where they are and the file
 //
-// Nothing is under way between two calls, and no range is locked. Messages make progress between two slices.
+// Nothing is under way between two windows, and no range is locked. Messages make progress between two
+// slices. On a course that does not wait slices are larger: each of them has to wait for a look of progress.
 //
 // Memory: the buffers of two slices, kept with the file. Thread safety: the process lock.
 //
@@ -23,6 +24,8 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "io/course/course.hpp"
+#include "io/course/task.hpp"
 #include "io/file/phase_times.hpp"
 #include "io/plan/file_domains.hpp"
 #include "io/shared/range_locks.hpp"
@@ -34,6 +37,7 @@ namespace tasuki {
 
 /// Of a buffer: the bytes between two multiples of it.
 inline constexpr Count kSliceBytes = 256 << 10;
+inline constexpr Count kCarriedSliceBytes = 4 << 20;
 
 /// What a rank has in a window.
 struct WindowPart {
@@ -45,14 +49,14 @@ struct WindowPart {
 class WindowMover {
  public:
   /// `place`: of the collective access.
-  WindowMover(File& file, const AccessPlan& plan, const PhasePlace& place);
+  WindowMover(Course& course, File& file, const AccessPlan& plan, const PhasePlace& place);
   WindowMover(const WindowMover&) = delete;
   WindowMover& operator=(const WindowMover&) = delete;
 
   /// Writes `parts`, or reads them as far as the file goes: not beyond outcome().reached. They lie in
   /// `window`, may overlap, and are in the order of their ranks: in atomic mode the last one that writes a
   /// byte counts.
-  void move(Count cycle, const FileRange& window, std::span<const WindowPart> parts);
+  Task move(Count cycle, const FileRange& window, std::span<const WindowPart> parts);
 
   const Outcome& outcome() const { return outcome_; }
 
@@ -73,27 +77,31 @@ class WindowMover {
   bool take_slice(Offset window_end);
   bool goes_by_runs() const;
   std::byte* next_buffer();
-  void write_buffered();
-  void read_buffered();
-  bool fill_holes(std::byte* buffer);
-  void finish_write();
-  void move_runs(std::span<const WindowPart> parts);
-  void move_pieces();
+  Task write_buffered();
+  Task read_buffered();
+  Task fill_holes(std::byte* buffer);
+  Task finish_write();
+  Task move_runs();
+  Task move_runs_of(std::span<const WindowPart> parts);
+  Task move_pieces();
   void fail(int error, Offset offset);
 
+  Course& course_;
   File& file_;
   const bool write_;
   const bool by_runs_;
   const double call_ns_;  // what a system call costs that moves a run alone
   const bool can_fill_holes_;
+  const Count slice_bytes_;
   PhasePlace place_;
   Outcome outcome_;
   std::vector<WindowPart> rest_;  // of the window's parts: what no slice has had yet
+  Count since_look_bytes_ = 0;    // of the file, since other things of progress had their turn
   bool rest_full_ = false;        // they cover the file from their first to their last byte
   Slice slice_;
   unsigned buffer_ = 0;             // that the last slice took
   std::optional<Writing> writing_;  // what is under way
-  std::optional<RangeLock> lock_;   // over `writing_`
+  RangeLock lock_;                  // over `writing_`
   std::vector<FilePiece> pieces_;   // of a batch of runs
 };
 

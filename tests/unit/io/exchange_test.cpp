@@ -185,6 +185,14 @@ Setting random_setting(Random& random) {
   return made;
 }
 
+/// Every second one in the call, the others look by look.
+Code carry_out(std::uint64_t number, const Access& access, const AccessPlan& plan, Outcome* outcome) {
+  const auto how = number % 2 == 0 ? Course::Waits::kInTheCall : Course::Waits::kLater;
+  const PhasePlace place{};
+  return run_task(access.file, how,
+                  [&](Course& course) { return exchange(course, access, plan, place, outcome); });
+}
+
 void check(std::uint64_t seed) {
   Random random(seed);
   const Setting setting = random_setting(random);
@@ -209,7 +217,7 @@ void check(std::uint64_t seed) {
         offer(&one, own, *file->comm, mine());
         if (mine() % 2 == 0) keep_back(&one, process.rank, mine());
         Outcome outcome;
-        expect_success(process, exchange(own.access, one.plan, {}, &outcome));
+        expect_success(process, carry_out(seed, own.access, one.plan, &outcome));
         EXPECT_EQ(outcome.error, 0);
         expect_success(process, barrier_by_messages(*file->comm));
         expect_success(process, api::file_close(process, &file));
@@ -261,7 +269,7 @@ TEST(Exchange, LongMessagesTakeTurns) {
             plan.write = write;
             Outcome outcome;
             const Access access{*file, write, data.data(), kBytes, named(process, kMpiByte)};
-            expect_success(process, exchange(access, plan, {}, &outcome));
+            expect_success(process, carry_out(write ? 1 : 0, access, plan, &outcome));
             expect_success(process, barrier_by_messages(*file->comm));
             if (write) std::fill(data.begin(), data.end(), kUntouched);
           }
@@ -301,7 +309,7 @@ TEST(Exchange, RanksThatReadTheSameTakeTurns) {
         Bytes got(kBytes + 50, kUntouched);
         const Access access{*file, false, got.data(), kBytes + 50, named(process, kMpiByte)};
         Outcome outcome;
-        expect_success(process, exchange(access, plan, {}, &outcome));
+        expect_success(process, carry_out(0, access, plan, &outcome));
         if (plan.own_number == 1) EXPECT_EQ(outcome.reached, kBytes);
         Bytes expected = content;
         expected.resize(kBytes + 50, kUntouched);
@@ -358,7 +366,7 @@ TEST(Exchange, AFileThatFailsAtOneAggregatorStopsNoMessages) {
           Bytes mine(kBytes, 5);
           const Access access{*file, write, mine.data(), kBytes, named(process, kMpiByte)};
           Outcome outcome;
-          expect_success(process, exchange(access, plan, {}, &outcome));
+          expect_success(process, carry_out(write ? 0 : 1, access, plan, &outcome));
           EXPECT_EQ(outcome.error, process.rank == 1 ? EIO : 0);
           if (process.rank == 1) EXPECT_EQ(outcome.reached, 3 * kBytes / 2 + 2 * 9'000);
           if (!write) EXPECT_EQ(std::count(mine.begin(), mine.end(), 9), kBytes / 2 + 2 * 3'000);

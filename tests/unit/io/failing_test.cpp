@@ -19,6 +19,7 @@ struct Way {
   const char* name;
   std::vector<std::pair<const char*, const char*>> hints;
   std::vector<int> nodes = {};
+  bool later = false;  // by nonblocking calls
 };
 
 /// All of them with every rank as an aggregator and several cycles.
@@ -32,7 +33,9 @@ std::vector<Way> ways() {
   return {{"memory", by_memory},
           {"messages", by_messages},
           {"two nodes", by_memory, {0, 0, 1, 1}},
-          {"nodes in turns", by_messages, {0, 1, 0, 1}}};
+          {"nodes in turns", by_messages, {0, 1, 0, 1}},
+          {"memory, later", by_memory, {}, true},
+          {"two nodes, later", by_messages, {0, 1, 0, 1}, true}};
 }
 
 File* open_with(Process& process, const char* name, const Way& way) {
@@ -82,22 +85,22 @@ void run_on(const Way& way, const std::function<void(Process&, Faults& faults)>&
       options);
 }
 
-Code write_turns(Process& process, File* file, Status* status) {
-  const Bytes data(static_cast<std::size_t>(kRuns * kRunBytes), letter(process.rank));
-  return api::file_write_at_all(process, file, 0, data.data(), kRuns * kRunBytes, named(process, kMpiByte),
-                                status);
+Code write_turns(Process& process, const Way& way, File* file, Status* status) {
+  Bytes data(static_cast<std::size_t>(kRuns * kRunBytes), letter(process.rank));
+  return access_all(process, file, true, way.later, 0, data.data(), kRuns * kRunBytes,
+                    named(process, kMpiByte), status);
 }
 
-Code read_turns(Process& process, File* file, Bytes* data, Status* status) {
+Code read_turns(Process& process, const Way& way, File* file, Bytes* data, Status* status) {
   data->assign(static_cast<std::size_t>(kRuns * kRunBytes), '.');
-  return api::file_read_at_all(process, file, 0, data->data(), kRuns * kRunBytes, named(process, kMpiByte),
-                               status);
+  return access_all(process, file, false, way.later, 0, data->data(), kRuns * kRunBytes,
+                    named(process, kMpiByte), status);
 }
 
-void expect_read_back(Process& process, File* file) {
+void expect_read_back(Process& process, const Way& way, File* file) {
   Bytes data;
   Status status;
-  expect_success(process, read_turns(process, file, &data, &status));
+  expect_success(process, read_turns(process, way, file, &data, &status));
   EXPECT_EQ(data, Bytes(data.size(), letter(process.rank)));
 }
 
@@ -130,7 +133,7 @@ TEST(Failing, OneAggregatorsWriteFailsAtEveryRank) {
           faults.bad_at = turn == 0 ? after - 6000 : turn == 1 ? before + after / 2 : before;
           faults.writes_error = kind.error;
           const std::uint64_t in_two_phases = process.counters.files.two_phase_accesses;
-          const Code code = write_turns(process, file, &status);
+          const Code code = write_turns(process, way, file, &status);
           EXPECT_EQ(failure(process, code), kind.error_class) << "turn " << turn;
           EXPECT_EQ(process.counters.files.two_phase_accesses, in_two_phases + 1);
           ++turn;
@@ -148,7 +151,7 @@ TEST(Failing, OneAggregatorsWriteFailsAtEveryRank) {
         }
         expect_success(process, api::barrier(process, process.objects->world));
         faults.writes_error = 0;
-        expect_success(process, write_turns(process, file, &status));
+        expect_success(process, write_turns(process, way, file, &status));
         EXPECT_EQ(status.bytes, kRuns * kRunBytes);
         expect_success(process, api::file_close(process, &file));
       });
@@ -168,18 +171,18 @@ TEST(Failing, OneRanksStorageFailsAtEveryRank) {
         File* file = open_with(process, name.get(), way);
         set_turns(process, file, 0, 0);
         Status status;
-        expect_success(process, write_turns(process, file, &status));
+        expect_success(process, write_turns(process, way, file, &status));
         if (process.rank == bad) {
           faults.good_bytes = 70000;  // some cycles go well
           faults.writes_error = ENOSPC;
           faults.reads_error = EIO;
         }
-        EXPECT_EQ(failure(process, write_turns(process, file, &status)), kErrNoSpace);
+        EXPECT_EQ(failure(process, write_turns(process, way, file, &status)), kErrNoSpace);
         faults.good_bytes = 70000;
         Bytes data;
-        EXPECT_EQ(failure(process, read_turns(process, file, &data, &status)), kErrIo);
+        EXPECT_EQ(failure(process, read_turns(process, way, file, &data, &status)), kErrIo);
         faults.reads_error = 0;
-        expect_read_back(process, file);
+        expect_read_back(process, way, file);
         expect_success(process, api::file_close(process, &file));
       });
       expect_turns(content(name.get()), 0, 0, 0);
@@ -215,7 +218,7 @@ TEST(Failing, WithoutAggregatorsAnErrorIsItsRanks) {
     set_turns(process, file, 0, 0);
     if (process.rank == 1) faults.good_bytes = 2 * kRunBytes, faults.writes_error = ENOSPC;
     Status status;
-    const Code code = write_turns(process, file, &status);
+    const Code code = write_turns(process, way, file, &status);
     EXPECT_EQ(failure(process, code), process.rank == 1 ? kErrNoSpace : kSuccess);
     EXPECT_EQ(status.bytes, process.rank == 1 ? 2 * kRunBytes : kRuns * kRunBytes);
     expect_success(process, api::barrier(process, process.objects->world));
@@ -239,8 +242,8 @@ TEST(Failing, ASlowStorageIsOnlySlow) {
       File* file = open_with(process, name.get(), way);
       set_turns(process, file, 0, 90);
       Status status;
-      expect_success(process, write_turns(process, file, &status));
-      expect_read_back(process, file);
+      expect_success(process, write_turns(process, way, file, &status));
+      expect_read_back(process, way, file);
       EXPECT_GT(faults.transfers, 0);  // every rank was an aggregator
       expect_success(process, api::file_close(process, &file));
     });
@@ -260,8 +263,8 @@ TEST(Failing, StripesAreAsRankZeroFoundThem) {
       EXPECT_EQ(file->striping.unit_bytes, 64 << 10);
       set_turns(process, file, 0, 90);
       Status status;
-      expect_success(process, write_turns(process, file, &status));
-      expect_read_back(process, file);
+      expect_success(process, write_turns(process, way, file, &status));
+      expect_read_back(process, way, file);
       expect_success(process, api::file_close(process, &file));
     });
     expect_turns(content(name.get()), 0, 90, 0);

@@ -100,7 +100,8 @@ TEST(PhaseSpans, TheRanksOfAJobWriteToOneFileWhenTheyCloseTheirs) {
         const std::int64_t begin_ns = clock_ns();
         const PhasePlace place = begin_collective(file);
         note_phase(process, place, Phase::kExchange, begin_ns, 10);
-        end_collective(file, place, begin_ns, {.two_phase = true, .cycles = 1, .bytes = 10});
+        end_collective(file, place, function_of(process.line), begin_ns,
+                       {.two_phase = true, .cycles = 1, .bytes = 10});
       },
       kModeRdwr | kModeCreate, options);
   const std::vector<std::string> lines = lines_of(name);

@@ -27,9 +27,9 @@ TEST(PhaseTimes, AccessesAreNumberedAlikeAtAllRanksAndCountedByTheirWay) {
   std::atomic<std::uint64_t> files = 0;
   with_file(3, [&](Process& process, File& file) {
     const PhasePlace first = begin_collective(file);
-    end_collective(file, first, clock_ns(), {.two_phase = true, .cycles = 4});
+    end_collective(file, first, function_of(process.line), clock_ns(), {.two_phase = true, .cycles = 4});
     const PhasePlace second = begin_collective(file);
-    end_collective(file, second, clock_ns(), {});
+    end_collective(file, second, function_of(process.line), clock_ns(), {});
     EXPECT_EQ(first.call, 0U);
     EXPECT_EQ(second.call, 1U);
     EXPECT_EQ(first.file, second.file);

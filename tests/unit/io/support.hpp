@@ -17,8 +17,11 @@
 #include "coll/api.hpp"
 #include "datatype/call/api.hpp"
 #include "io/api.hpp"
+#include "io/course/course.hpp"
+#include "io/course/task.hpp"
 #include "io/file/file.hpp"
 #include "object/objects.hpp"
+#include "p2p/call/api.hpp"
 #include "support/world.hpp"
 
 namespace tasuki::test {
@@ -88,6 +91,30 @@ inline void with_file(int ranks, const std::function<void(Process&, File&)>& bod
         expect_success(process, api::file_close(process, &file));
       },
       options);
+}
+
+/// Runs a task of a file's: in the call, or look by look, as progress does it.
+inline Code run_task(File& file, Course::Waits how, const std::function<Task(Course&)>& make) {
+  Course course(file.process, how);
+  Task task = make(course);
+  if (course.waits()) return course.run(std::move(task));
+  course.lane = file.driver->open_lane();
+  bool moved = false;
+  for (bool over = task.begin(); !over; over = course.go_on(&moved)) file.process.progress->poll_once();
+  return task.result();
+}
+
+/// A collective access at an explicit offset, in the call or by a request that is waited for.
+inline Code access_all(Process& process, File* file, bool write, bool later, Offset offset, void* data,
+                       Count count, Datatype* type, Status* status) {
+  if (!later) {
+    return write ? api::file_write_at_all(process, file, offset, data, count, type, status)
+                 : api::file_read_at_all(process, file, offset, data, count, type, status);
+  }
+  Request* request = nullptr;
+  const Code code = write ? api::file_iwrite_at_all(process, file, offset, data, count, type, &request)
+                          : api::file_iread_at_all(process, file, offset, data, count, type, &request);
+  return code != kSuccess ? code : api::wait(process, &request, status);
 }
 
 /// A datatype and the places of its bytes, in type-map order.

@@ -50,6 +50,7 @@ struct World {
   Bytes& oracle;
   Random same;
   Random own;
+  int calls = 0;  // two in four are nonblocking
 };
 
 void set_view(World& world, const Mapped& view, Offset displacement) {
@@ -89,10 +90,10 @@ void write_round(World& world, Count block_max, Count elements_max) {
   const Mapped memory = memory_type(world, dense);
   const Count elements = world.own() % 4 == 0 ? 0 : pick(world.own, 1, elements_max);
   const Offset begin = pick(world.own, 0, 30);
-  const Bytes data = random_bytes(world.own, elements * memory.extent + 8);
+  Bytes data = random_bytes(world.own, elements * memory.extent + 8);
   Status status;
-  expect_success(world.process, api::file_write_at_all(world.process, &world.file, begin, data.data(),
-                                                       elements, memory.type.get(), &status));
+  expect_success(world.process, access_all(world.process, &world.file, true, world.calls++ / 2 % 2 == 0,
+                                           begin, data.data(), elements, memory.type.get(), &status));
   EXPECT_EQ(status.bytes, elements * memory.size());
   in_turn(world, [&] {
     for (Count k = 0; k < elements * memory.size(); ++k) {
@@ -118,8 +119,8 @@ void read_round(World& world, Count elements_max) {
     expected[static_cast<std::size_t>(memory.place(there))] = world.oracle[offset];
   }
   Status status;
-  expect_success(world.process, api::file_read_at_all(world.process, &world.file, 0, data.data(), elements,
-                                                      memory.type.get(), &status));
+  expect_success(world.process, access_all(world.process, &world.file, false, world.calls++ / 2 % 2 == 0, 0,
+                                           data.data(), elements, memory.type.get(), &status));
   EXPECT_EQ(status.bytes, there);
   EXPECT_TRUE(data == expected);
 }

@@ -14,7 +14,8 @@ void set_view(Process& process, File& file, Offset displacement, Datatype* filet
 
 const ViewTable& told(Process& process, File& file) {
   const ViewTable* table = nullptr;
-  expect_success(process, tell_views(file, &table));
+  expect_success(process, run_task(file, Course::Waits::kInTheCall,
+                                   [&](Course& course) { return tell_views(course, file, &table); }));
   return *table;
 }
 

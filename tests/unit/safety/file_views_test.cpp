@@ -53,7 +53,8 @@ TEST(DamagedViews, DescriptionsOfNoPossibleLengthAreTold) {
         [](Process& process, File& file) {
           file.has_first_view = false;
           const ViewTable* table = nullptr;
-          expect_success(process, tell_views(file, &table));
+          Course course(process, Course::Waits::kInTheCall);
+          expect_success(process, course.run(tell_views(course, file, &table)));
         },
         [displacement, words](Process&, File& file) { tell_record(file, displacement, words); });
   }
@@ -72,13 +73,14 @@ AccessPlan oversized_plan() {
 
 void hear_of_runs(Process& process, File& file) {
   const AccessPlan plan = oversized_plan();
-  OversizedViews views(plan, *file.comm);
+  Course course(process, Course::Waits::kInTheCall);
+  OversizedViews views(course, plan, *file.comm);
   const ExchangeParts travelling(plan, node_map(*file.comm), ExchangeOrder::kRank, 0);
   std::vector<ExchangePart> parts;
-  views.announce(0);
-  views.open(0, travelling, &parts);
-  views.take(0);
-  expect_success(process, views.finish());
+  course.run(views.announce(0));
+  course.run(views.open(0, travelling, &parts));
+  course.run(views.take(0));
+  expect_success(process, course.run(views.finish()));
 }
 
 using Sizes = std::array<Count, 3>;  // runs, bytes, position
@@ -116,7 +118,8 @@ TEST(DamagedAccesses, NegativeAmountsInOrderAreTold) {
       "how much it moves in the order of ranks",
       [](Process& process, File& file) {
         Access access{file, true, nullptr, 0, named(process, kMpiByte), 0};
-        place_in_order(&access, kSuccess);
+        Course course(process, Course::Waits::kInTheCall);
+        course.run(place_in_order(course, &access, kSuccess));
       },
       [](Process&, File& file) {
         const Offset wrong = -8;

@@ -1,0 +1,93 @@
+// Accesses that are under way: see pending.hpp.
+#include "io/file/pending.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tasuki {
+namespace {
+
+constexpr int kLanesMax = 4;  // of a file
+
+}  // namespace
+
+PendingAccesses::~PendingAccesses() {
+  if (!accesses_.empty()) process_.progress->remove(this);
+}
+
+Ref<FileRequest> PendingAccesses::begin(std::unique_ptr<PendingAccess> access) {
+  const Ref<FileRequest> request = access->request;
+  access->task = access->carry_out();
+  if (access->task.begin()) {
+    end(*access);
+    return request;
+  }
+  if (accesses_.empty()) process_.progress->add(this);
+  accesses_.push_back(std::move(access));
+  look_for_transfers();
+  return request;
+}
+
+/// An access that goes on may let others go on that were looked at before it: they do at the next look.
+bool PendingAccesses::poll() {
+  if (polling_) return false;  // by another thread, which the storage keeps for a while
+  polling_ = true;
+  bool moved = false;
+  for (std::size_t i = 0; i < accesses_.size();) {
+    PendingAccess& access = *accesses_[i];
+    if (!access.course.go_on(&moved)) {
+      ++i;
+      continue;
+    }
+    const std::unique_ptr<PendingAccess> over = std::move(accesses_[i]);
+    accesses_.erase(accesses_.begin() + static_cast<std::ptrdiff_t>(i));
+    end(*over);
+  }
+  polling_ = false;
+  if (accesses_.empty()) process_.progress->remove(this);
+  if (moved) look_for_transfers();
+  return moved;
+}
+
+/// Nobody rings when a transfer is over.
+void PendingAccesses::look_for_transfers() {
+  process_.progress->set_short_sleeps(std::any_of(
+      accesses_.begin(), accesses_.end(), [](const auto& access) { return access->course.is_transferring; }));
+}
+
+void PendingAccesses::end(PendingAccess& access) {
+  access.request->status.error = access.task.result();
+  access.request->complete();
+}
+
+Task take_lane(Course& course, File& file) {
+  if (course.waits()) co_return kSuccess;
+  co_await until(course, [&file] { return file.lanes_in_use < kLanesMax; });
+  ++file.lanes_in_use;
+  if (file.lanes.empty()) {
+    course.lane = file.driver->open_lane();
+  } else {
+    course.lane = std::move(file.lanes.back());
+    file.lanes.pop_back();
+  }
+  co_return kSuccess;
+}
+
+void give_lane_back(Course& course, File& file) {
+  if (course.lane == nullptr) return;
+  file.lanes.push_back(std::move(course.lane));
+  --file.lanes_in_use;
+}
+
+void finish_pending_collectives(File& file) {
+  if (file.collective_over == file.collective_begun) return;
+  file.process.progress->wait_until([&file] { return file.collective_over == file.collective_begun; });
+}
+
+void finish_pending(File& file) {
+  finish_pending_collectives(file);
+  if (file.independent_accesses == 0) return;
+  file.process.progress->wait_until([&file] { return file.independent_accesses == 0; });
+}
+
+}  // namespace tasuki

@@ -1,0 +1,79 @@
+// PendingAccesses: the nonblocking accesses of a process to its files, and the split ones between their two
+// calls. Each is a course (io/course/course.hpp) that its call begins and progress goes on with, in whatever
+// call of MPI the process is; its transfers go on meanwhile by themselves, on lanes of the storage.
+//
+// Accesses that are not collective are done side by side, kLanesMax of a file at a time; collective ones of a
+// file one after the other. What an access was given stays alive until it is over, also where its request is
+// freed.
+//
+// Ownership: owns each access until it is over. Thread safety: the process lock.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/process.hpp"
+#include "base/types.hpp"
+#include "datatype/datatype.hpp"
+#include "io/course/course.hpp"
+#include "io/course/task.hpp"
+#include "io/file/file.hpp"
+#include "progress/progress.hpp"
+
+namespace tasuki {
+
+/// What an access under way has, besides what it does. The address of each stays.
+struct PendingAccess {
+  PendingAccess(File& file, Datatype& type)
+      : course(file.process, Course::Waits::kLater),
+        request(new FileRequest(file)),
+        datatype(Ref<Datatype>::share(&type)) {}
+  virtual ~PendingAccess() = default;
+  PendingAccess(const PendingAccess&) = delete;
+  PendingAccess& operator=(const PendingAccess&) = delete;
+
+  /// All that is to be done.
+  virtual Task carry_out() = 0;
+
+  Course course;
+  Ref<FileRequest> request;  // its status is set when the access is over
+  Ref<Datatype> datatype;
+  Task task;
+};
+
+class PendingAccesses final : public ProgressHook {
+ public:
+  explicit PendingAccesses(Process& process) : process_(process) {}
+  ~PendingAccesses();
+  PendingAccesses(const PendingAccesses&) = delete;
+  PendingAccesses& operator=(const PendingAccesses&) = delete;
+
+  /// Begins the access: some of it, or all, is done in the call. Returns its request.
+  Ref<FileRequest> begin(std::unique_ptr<PendingAccess> access);
+  bool poll() override;
+
+ private:
+  void end(PendingAccess& access);
+  void look_for_transfers();
+
+  Process& process_;
+  bool polling_ = false;
+  std::vector<std::unique_ptr<PendingAccess>> accesses_;  // in the order of their calls
+};
+
+/// Until the file has a lane that is idle, which the course has then; and the other way round.
+Task take_lane(Course& course, File& file);
+void give_lane_back(Course& course, File& file);
+
+/// Until it is the turn of the collective access `number`, counted by file.collective_begun.
+inline auto turn_of(Course& course, const File& file, std::uint64_t number) {
+  return until(course, [&file, number] { return file.collective_over == number; });
+}
+
+/// Returns once no nonblocking access of this rank to the file is under way: before anything changes that
+/// they need. Waits for other ranks where a collective one is.
+void finish_pending(File& file);
+/// The same of collective ones alone.
+void finish_pending_collectives(File& file);
+
+}  // namespace tasuki

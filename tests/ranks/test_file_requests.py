@@ -1,0 +1,27 @@
+"""Nonblocking and split accesses to files, by io_uring and by threads, within a node and between nodes."""
+
+import pytest
+from harness import RANKS
+
+
+def check(done):
+    assert done.returncode == 0, done.text
+    assert done.stdout.count("file_requests: right") == 1, done.text
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_on_one_node(run, ranks, tmp_path):
+    check(run("file_requests.c", ranks, tmp_path / "file", timeout=120))
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_on_two_nodes(mpiexec, build, ranks, tmp_path):
+    words = ("-n", ranks, "--nodes", 2, build("file_requests.c"), tmp_path / "file")
+    check(mpiexec(*words, timeout=120))
+
+
+def test_by_threads(mpiexec, build, tmp_path):
+    hints = tmp_path / "hints"
+    hints.write_text("tasuki_io_uring disable\n")
+    words = ("-n", 2, build("file_requests.c"), tmp_path / "file")
+    check(mpiexec(*words, environment={"ROMIO_HINTS": hints}, timeout=120))
