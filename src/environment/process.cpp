@@ -17,6 +17,7 @@
 #include "environment/environment.hpp"
 #include "io/file/file.hpp"
 #include "io/file/job_locks.hpp"
+#include "io/file/pending.hpp"
 #include "io/file/phase_times.hpp"
 #include "link/link.hpp"
 #include "memory/heap_library.hpp"
@@ -273,6 +274,7 @@ Code begin_end_of_world(Process& process) {
 
 Code finish_world(Process& process) {
   const std::int64_t begin_ns = clock_ns();
+  process.files->pending->finish_all();
   flush_sends(process);
   process.collectives->node_segments.release_all();
   settle_job_locks(process);
@@ -285,6 +287,7 @@ Code finish_world(Process& process) {
 }
 
 void rest(Process& process) {
+  process.files->pending->finish_all();
   flush_sends(process);
   finish_with_connected(process);
   write_phase_spans(process);

@@ -1,7 +1,11 @@
 /* Nonblocking and split accesses to files, every form of them: many under way at once on two files, completed
  * in any order by wait, test and their variants; and errors of the storage, which come with the completion.
- * The name of the file comes as the argument. */
+ * The name of the file comes as the argument, and what is done with it, where it is not all that:
+ *   threads   all that with MPI_THREAD_MULTIPLE, while another thread accesses a file of its own
+ *   left      what nobody waits for is under way when MPI_Finalize comes */
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -86,8 +90,8 @@ static MPI_Request start(MPI_File file, int form, int writes, int round, unsigne
 
 static void complete(MPI_Request* requests, int count, int how) {
   MPI_Status statuses[2 * kRounds];
-  int flag = 0, index, done = 0;
-  switch (how % 4) {
+  int flag = 0, index, done = 0, some, indices[2 * kRounds];
+  switch (how % 6) {
     case 0:
       DONE(MPI_Waitall(count, requests, statuses));
       break;
@@ -100,9 +104,32 @@ static void complete(MPI_Request* requests, int count, int how) {
         CHECK(index != MPI_UNDEFINED, "request %d of %d is not there", done, count);
       }
       break;
+    case 3: /* to be cancelled changes nothing */
+      for (int i = 0; i < count; i++) DONE(MPI_Cancel(&requests[i]));
+      for (; done < count; done += some) {
+        DONE(MPI_Waitsome(count, requests, &some, indices, statuses));
+        CHECK(some > 0, "%d of %d requests: %d more are over", done, count, some);
+        for (int i = 0; i < some; i++) {
+          DONE(MPI_Test_cancelled(&statuses[i], &flag));
+          CHECK(!flag, "request %d was cancelled", indices[i]);
+        }
+      }
+      break;
+    case 4:
+      while (done < count) {
+        DONE(MPI_Testany(count, requests, &index, &flag, statuses));
+        done += flag;
+        if (done == count) break;
+        DONE(MPI_Testsome(count, requests, &some, indices, statuses));
+        if (some != MPI_UNDEFINED) done += some;
+      }
+      break;
     default:
       for (int i = count; i-- > 0;) {
         MPI_Count bytes;
+        for (flag = 0; !flag;) DONE(MPI_Request_get_status(requests[i], &flag, statuses));
+        MPI_Get_elements_x(statuses, MPI_BYTE, &bytes);
+        CHECK(bytes == bytes_of(i / 2) || bytes == bytes_of(i / 2) / 2, "%lld bytes", (long long)bytes);
         DONE(MPI_Wait(&requests[i], statuses));
         MPI_Get_elements_x(statuses, MPI_BYTE, &bytes);
         CHECK(bytes == bytes_of(i / 2) || bytes == bytes_of(i / 2) / 2, "%lld bytes", (long long)bytes);
@@ -240,14 +267,74 @@ static void too_long(const char* name) {
   if (rank == 0) MPI_File_delete(name, MPI_INFO_NULL);
 }
 
+/* Each rank writes a block which has no request any more, to a file that is never closed. */
+static void leave(const char* name) {
+  const int bytes = 8 << 20;
+  unsigned char* data = malloc((size_t)bytes);
+  MPI_Request request;
+  MPI_File file = open_file(name, 1);
+  memset(data, 'a' + rank, (size_t)bytes);
+  DONE(MPI_File_iwrite_at(file, (MPI_Offset)2 * rank * bytes, data, bytes, MPI_BYTE, &request));
+  DONE(MPI_Request_free(&request));
+  DONE(MPI_File_iwrite_at_all(file, (MPI_Offset)(2 * rank + 1) * bytes, data, bytes, MPI_BYTE, &request));
+  DONE(MPI_Request_free(&request));
+}
+
+/* Writes and reads a file of this thread's, a stage of short runs or two at a time, until `stop`. */
+static atomic_int stop;
+static void* access_alone(void* name) {
+  enum { kInts = 3000 };
+  static int out[4][2 * kInts], in[4][2 * kInts];
+  char own[4096];
+  MPI_Datatype halves;
+  MPI_File file;
+  MPI_Request requests[4];
+  snprintf(own, sizeof own, "%s-of-%d", (const char*)name, rank);
+  DONE(MPI_File_open(MPI_COMM_SELF, own, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                     MPI_INFO_NULL, &file));
+  MPI_Type_vector(kInts, 1, 2, MPI_INT, &halves);
+  MPI_Type_commit(&halves);
+  for (int round = 0; round < 3 || !stop; round++) {
+    for (int i = 0; i < 4; i++) {
+      for (int k = 0; k < 2 * kInts; k++) out[i][k] = round * 7 + i + k;
+      DONE(MPI_File_iwrite_at(file, i * kInts * 4, out[i], 1, halves, &requests[i]));
+    }
+    DONE(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < 4; i++) DONE(MPI_File_iread_at(file, i * kInts * 4, in[i], 1, halves, &requests[i]));
+    DONE(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < 4; i++) {
+      for (int k = 0; k < 2 * kInts; k += 2)
+        CHECK(in[i][k] == out[i][k], "round %d, access %d: number %d is %d", round, i, k, in[i][k]);
+    }
+  }
+  MPI_Type_free(&halves);
+  DONE(MPI_File_close(&file));
+  return NULL;
+}
+
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  const char* what = argc > 2 ? argv[2] : "";
+  const int threads = strcmp(what, "threads") == 0;
+  int provided;
+  pthread_t beside;
+  MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  CHECK(argc == 2, "expected the name of a file");
+  CHECK(argc >= 2, "expected the name of a file");
+  if (strcmp(what, "left") == 0) {
+    leave(argv[1]);
+    MPI_Finalize();
+    if (rank == 0) printf("file_requests: right\n");
+    return 0;
+  }
+  if (threads) pthread_create(&beside, NULL, access_alone, argv[1]);
   for (int form = 0; form < kForms; form++) rounds(argv[1], form, 0);
   for (int form = 0; form < kForms; form++) rounds(argv[1], form, 1);
   shared_and_split(argv[1]);
+  if (threads) {
+    stop = 1;
+    pthread_join(beside, NULL);
+  }
   too_long(argv[1]);
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) printf("file_requests: right\n");

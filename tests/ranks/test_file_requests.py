@@ -25,3 +25,15 @@ def test_by_threads(mpiexec, build, tmp_path):
     hints.write_text("tasuki_io_uring disable\n")
     words = ("-n", 2, build("file_requests.c"), tmp_path / "file")
     check(mpiexec(*words, environment={"ROMIO_HINTS": hints}, timeout=120))
+
+
+@pytest.mark.parametrize("helper", ["0", "1"])
+def test_with_threads(run, helper, tmp_path):
+    environment = {"TASUKI_PROGRESS_THREAD": helper}
+    check(run("file_requests.c", 2, tmp_path / "file", "threads", environment=environment, timeout=120))
+
+
+def test_what_is_left_is_done_by_the_end(run, tmp_path):
+    check(run("file_requests.c", 2, tmp_path / "file", "left", timeout=120))
+    block = 8 << 20
+    assert (tmp_path / "file").read_bytes() == b"a" * 2 * block + b"b" * 2 * block

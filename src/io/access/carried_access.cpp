@@ -12,6 +12,7 @@
 #include "io/access/access.hpp"
 #include "io/access/file_stream.hpp"
 #include "io/file/agreement.hpp"
+#include "io/file/pending.hpp"
 
 namespace tasuki {
 namespace {
@@ -73,6 +74,7 @@ Task CarriedAccess::move() {
   if (access_.write) file_.written = true;
   if (!file_.view.representation->is_native()) co_return co_await move_converted();
   Code code = kSuccess;
+  co_await turn_at_driver(course_, file_);
   if (is_sieved()) {
     code = co_await move_in_slices();
   } else if (has_long_runs(*access_.datatype)) {
@@ -90,6 +92,7 @@ Task CarriedAccess::move_converted() {
   if (access_.write && !file_.atomic) {
     co_await take_lock(course_, &lock, file_.locks.get(), range_of(file_, positions_), RangeUse::kExclusive);
   }
+  co_await turn_at_driver(course_, file_);
   co_return transfer_held(access_, status_);
 }
 
@@ -172,6 +175,7 @@ Task CarriedAccess::move_in_slices() {
       if (access_.write && !file_.atomic) {
         co_await take_lock(course_, &lock, file_.locks.get(), range_of(file_, slice), RangeUse::kExclusive);
       }
+      co_await turn_at_driver(course_, file_);
       FileStream stream(file_, access_.write, slice, true);
       stream.move(stage_.get(), bytes);
       stream.flush();

@@ -54,6 +54,7 @@ class Course {
   /// Where the transfers of one that does not wait go. REQUIRES: it is there before the first one.
   std::unique_ptr<FileLane> lane;
   bool is_transferring = false;  // on its lane
+  bool wants_range = false;      // of the file, which another one has
 
   // For the awaitables below.
   using Holds = bool (*)(void* awaited);
@@ -193,15 +194,19 @@ inline auto spread_bytes(Course& course, Comm& comm, void* data, Count bytes, in
 inline auto take_lock(Course& course, RangeLock* lock, RangeLocks* locks, const FileRange& range,
                       RangeUse use) {
   struct Wait {
+    Course& course;
     RangeLock* lock;
     RangeLocks* locks;
     FileRange range;
     RangeUse use;
-    bool holds() const { return lock->try_take(locks, range, use); }
+    bool holds() const {
+      course.wants_range = !lock->try_take(locks, range, use);
+      return !course.wants_range;
+    }
     void wait() const { lock->take(locks, range, use); }
     void result() const {}
   };
-  return Awaited<Wait>(course, Wait{lock, locks, range, use});
+  return Awaited<Wait>(course, Wait{course, lock, locks, range, use});
 }
 
 inline void begin_on_lane(Course& course, bool write, std::span<const FilePiece> pieces) {

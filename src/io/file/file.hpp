@@ -119,6 +119,7 @@ struct File final : ErrorOwner {
   int independent_accesses = 0;                  // nonblocking ones that are under way
   std::vector<std::unique_ptr<FileLane>> lanes;  // idle ones
   int lanes_in_use = 0;
+  bool driver_is_taken = false;  // a blocking call has a transfer under way on it, and makes progress
 };
 
 /// A nonblocking access, or a split one. Errors wait for the completion call.

@@ -49,10 +49,16 @@ bool PendingAccesses::poll() {
   return moved;
 }
 
-/// Nobody rings when a transfer is over.
+void PendingAccesses::finish_all() {
+  if (!accesses_.empty()) process_.progress->wait_until([this] { return accesses_.empty() && !polling_; });
+}
+
+/// Nobody rings when a transfer is over, nor when another thread of this rank lets go of a range.
 void PendingAccesses::look_for_transfers() {
-  process_.progress->set_short_sleeps(std::any_of(
-      accesses_.begin(), accesses_.end(), [](const auto& access) { return access->course.is_transferring; }));
+  process_.progress->set_short_sleeps(
+      std::any_of(accesses_.begin(), accesses_.end(), [this](const auto& access) {
+        return access->course.is_transferring || (access->course.wants_range && process_.locking);
+      }));
 }
 
 void PendingAccesses::end(PendingAccess& access) {
@@ -62,7 +68,7 @@ void PendingAccesses::end(PendingAccess& access) {
 
 Task take_lane(Course& course, File& file) {
   if (course.waits()) co_return kSuccess;
-  co_await until(course, [&file] { return file.lanes_in_use < kLanesMax; });
+  co_await until(course, [&file] { return file.lanes_in_use < kLanesMax && !file.driver_is_taken; });
   ++file.lanes_in_use;
   if (file.lanes.empty()) {
     course.lane = file.driver->open_lane();

@@ -25,19 +25,21 @@ namespace tasuki {
 /// What an access under way has, besides what it does. The address of each stays.
 struct PendingAccess {
   PendingAccess(File& file, Datatype& type)
-      : course(file.process, Course::Waits::kLater),
-        request(new FileRequest(file)),
-        datatype(Ref<Datatype>::share(&type)) {}
-  virtual ~PendingAccess() = default;
+      : request(new FileRequest(file)),
+        datatype(Ref<Datatype>::share(&type)),
+        course(file.process, Course::Waits::kLater) {}
+  /// Of one that is given up: what its lane moves ends before the memory of its tasks does, and before the
+  /// file.
+  virtual ~PendingAccess() { course.lane.reset(); }
   PendingAccess(const PendingAccess&) = delete;
   PendingAccess& operator=(const PendingAccess&) = delete;
 
   /// All that is to be done.
   virtual Task carry_out() = 0;
 
-  Course course;
   Ref<FileRequest> request;  // its status is set when the access is over
   Ref<Datatype> datatype;
+  Course course;
   Task task;
 };
 
@@ -51,6 +53,9 @@ class PendingAccesses final : public ProgressHook {
   /// Begins the access: some of it, or all, is done in the call. Returns its request.
   Ref<FileRequest> begin(std::unique_ptr<PendingAccess> access);
   bool poll() override;
+  /// Returns once none is under way: MPI_Finalize may come before the end of what the program never waited
+  /// for. Waits for other ranks where a collective one is.
+  void finish_all();
 
  private:
   void end(PendingAccess& access);
@@ -60,6 +65,12 @@ class PendingAccesses final : public ProgressHook {
   bool polling_ = false;
   std::vector<std::unique_ptr<PendingAccess>> accesses_;  // in the order of their calls
 };
+
+/// Until no blocking call has a transfer under way on the driver, which does one at a time: before a course
+/// that does not wait asks the driver itself for anything.
+inline auto turn_at_driver(Course& course, const File& file) {
+  return until(course, [&file] { return !file.driver_is_taken; });
+}
 
 /// Until the file has a lane that is idle, which the course has then; and the other way round.
 Task take_lane(Course& course, File& file);

@@ -195,6 +195,7 @@ Task WindowMover::write_buffered() {
   }
   writing_ = Writing{hull, clock_ns()};
   const FilePiece piece{hull.begin, buffer, hull.bytes()};
+  file_.driver_is_taken = course_.waits();
   begin_transfer(course_, *file_.driver, true, {&piece, 1});
   if (course_.waits() && !file_.driver->is_under_way())
     co_await finish_write();  // so that no rank waits for its lock
@@ -218,6 +219,7 @@ Task WindowMover::fill_holes(std::byte* buffer) {
 Task WindowMover::finish_write() {
   if (!writing_) co_return kSuccess;
   const TransferResult done = co_await end_transfer(course_, *file_.driver);
+  if (course_.waits()) file_.driver_is_taken = false;
   note_phase(file_.process, place_, Phase::kWrite, writing_->since_ns, done.bytes);
   outcome_.bytes += done.bytes;
   if (done.error != 0) fail(done.error, writing_->range.begin + done.bytes);

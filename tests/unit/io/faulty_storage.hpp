@@ -22,6 +22,8 @@ struct Faults {
   std::chrono::microseconds pause{0};  // before each transfer
   Striping striping{};                 // what is told, where it has targets
   int transfers = 0;                   // that were asked for
+  int mixed = 0;                       // of them: while what was begun was under way
+  bool lanes_never_end = false;        // what is begun on a lane is done when that ends
 };
 
 class FaultyFile final : public FileDriver {
@@ -45,6 +47,7 @@ class FaultyFile final : public FileDriver {
   TransferResult write_at(std::span<const FilePiece> pieces) override { return move(true, pieces); }
 
   void begin(bool write, std::span<const FilePiece> pieces) override {
+    if (is_under_way()) ++faults_.mixed;
     begun_write_ = write;
     begun_.assign(pieces.begin(), pieces.end());
   }
@@ -53,10 +56,32 @@ class FaultyFile final : public FileDriver {
     return move(begun_write_, pieces);
   }
   bool is_under_way() const override { return !begun_.empty(); }
+  std::unique_ptr<FileLane> open_lane() override {
+    if (!faults_.lanes_never_end) return FileDriver::open_lane();
+    return std::make_unique<EndlessLane>(*this);
+  }
 
  private:
+  class EndlessLane final : public FileLane {
+   public:
+    explicit EndlessLane(FaultyFile& file) : file_(file) {}
+    ~EndlessLane() override { finish(); }
+    void begin(bool write, std::span<const FilePiece> pieces) override {
+      write_ = write;
+      pieces_.assign(pieces.begin(), pieces.end());
+    }
+    bool is_over() override { return false; }
+    TransferResult finish() override { return file_.move(write_, std::exchange(pieces_, {})); }
+
+   private:
+    FaultyFile& file_;
+    bool write_ = false;
+    std::vector<FilePiece> pieces_;
+  };
+
   TransferResult move(bool write, std::span<const FilePiece> pieces) {
     ++faults_.transfers;
+    if (is_under_way()) ++faults_.mixed;
     if (faults_.pause.count() > 0) std::this_thread::sleep_for(faults_.pause);
     const int error = write ? faults_.writes_error : faults_.reads_error;
     std::vector<FilePiece> good;

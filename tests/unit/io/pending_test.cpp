@@ -1,5 +1,6 @@
 // Nonblocking and split accesses to files: they return before they are over, go on in whatever call progress
 // is made, side by side and in order; and what they are given stays alive until then.
+#include <algorithm>
 #include <cerrno>
 
 #include "io/faulty_storage.hpp"
@@ -274,6 +275,72 @@ TEST(Pending, AnErrorComesWithTheCompletion) {
     EXPECT_EQ(wait_for(process, request).bytes, 10'000);
     expect_success(process, api::file_close(process, &file));
   });
+}
+
+/// A driver does one transfer at a time: accesses under way leave it alone while a blocking call has begun
+/// one.
+TEST(Pending, AccessesLeaveTheDriverToABlockingCall) {
+  const FileName name;
+  constexpr Count kBytes = 3'000'000;
+  const auto place = [](int access, int rank) { return (2 * access + rank) * kBytes; };
+  run_ranks(2, [&](Process& process) {
+    Faults faults;
+    process.files->storage = std::make_unique<FaultyStorage>(faults);
+    File* file = open_file(process, process.objects->world, name.get(), kModeRdwr);
+    Datatype* byte = named(process, kMpiByte);
+    file->hints.sieve_write = file->hints.collective_write = HintSwitch::kEnable;
+    const Mapped view = mapped_blocks(process, mapped_byte(process, 1), {3}, {0}, 5);
+    commit(view);
+    expect_success(process, api::file_set_view(process, file, 0, byte, view.type.get(), "native", nullptr));
+    const Bytes early = values(1, kBytes);
+    const Bytes late = values(2, kBytes);
+    std::vector<Request*> requests(3);  // sieved: the driver itself is asked
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      expect_success(process, api::file_iwrite_at(process, file, place(static_cast<int>(i), process.rank),
+                                                  early.data(), kBytes, byte, &requests[i]));
+    }
+    Status status;
+    expect_success(process, api::file_write_at_all(process, file, place(3, process.rank), late.data(), kBytes,
+                                                   byte, &status));
+    EXPECT_EQ(status.bytes, kBytes);
+    EXPECT_GT(process.counters.files.two_phase_accesses, 0u);
+    for (Request* request : requests) EXPECT_EQ(wait_for(process, request).bytes, kBytes);
+    EXPECT_EQ(faults.mixed, 0);
+    expect_success(process, api::barrier(process, process.objects->world));
+    Bytes got(static_cast<std::size_t>(kBytes));
+    for (int i = 0; i < 4; ++i) {
+      expect_success(process, api::file_read_at(process, file, place(i, 1 - process.rank), got.data(), kBytes,
+                                                byte, &status));
+      EXPECT_TRUE(got == (i < 3 ? early : late)) << "access " << i;
+    }
+    expect_success(process, api::file_close(process, &file));
+  });
+}
+
+/// What is given up in the middle, as where a process ends without an end of its file, ends its transfer
+/// before the memory goes that this uses.
+TEST(Pending, OneThatIsGivenUpEndsItsTransfer) {
+  const FileName name;
+  Bytes stage(1'000'000);
+  run_ranks(1, [&](Process& process) {
+    Faults faults;
+    faults.lanes_never_end = true;
+    process.files->storage = std::make_unique<FaultyStorage>(faults);
+    File* file = open_file(process, process.objects->world, name.get(), kModeRdwr);
+    const Mapped short_runs = mapped_blocks(process, mapped_byte(process, 1), {1}, {0}, 2);
+    commit(short_runs);
+    const Bytes data = values(1, 2'000'000);
+    for (std::size_t i = 0; i < stage.size(); ++i) stage[i] = data[2 * i];
+    Request* request = nullptr;
+    expect_success(process, api::file_iwrite_at(process, file, 0, data.data(), 1'000'000,
+                                                short_runs.type.get(), &request));
+    process.files->pending = std::make_unique<PendingAccesses>(process);
+    EXPECT_FALSE(request->done);
+    release(request);
+    file->independent_accesses = file->lanes_in_use = 0;
+    expect_success(process, api::file_close(process, &file));
+  });
+  EXPECT_TRUE(content(name.get()) == stage);
 }
 
 // ----- several ranks ---------------------------------------------------------------------------------------
