@@ -2,7 +2,8 @@
  * in any order by wait, test and their variants; and errors of the storage, which come with the completion.
  * The name of the file comes as the argument, and what is done with it, where it is not all that:
  *   threads   all that with MPI_THREAD_MULTIPLE, while another thread accesses a file of its own
- *   left      what nobody waits for is under way when MPI_Finalize comes */
+ *   left      what nobody waits for is under way when MPI_Finalize comes
+ *   reused    a buffer is used twice, which TASUKI_CHECK=3 refuses */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -280,6 +281,26 @@ static void leave(const char* name) {
   DONE(MPI_Request_free(&request));
 }
 
+static void reuse(const char* name) {
+  static int data[1000], other[1000];
+  MPI_Request requests[2];
+  MPI_File file = open_file(name, 0);
+  MPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  DONE(MPI_File_iwrite_at_all(file, rank * (int)sizeof data, data, 1000, MPI_INT, &requests[0]));
+  DONE(MPI_File_iwrite_at(file, 0, data + 1, 0, MPI_INT, &requests[1]));
+  GIVES(MPI_File_iread_at(file, 0, data + 999, 1, MPI_INT, &requests[1]), MPI_ERR_BUFFER);
+  GIVES(MPI_Irecv(data, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, &requests[1]), MPI_ERR_BUFFER);
+  data[7] = 1; /* before it is over */
+  GIVES(MPI_Wait(&requests[0], MPI_STATUS_IGNORE), MPI_ERR_BUFFER);
+  DONE(MPI_File_read_at_all_begin(file, 0, other, 1000, MPI_INT));
+  GIVES(MPI_File_iwrite_at(file, 0, other, 1, MPI_INT, &requests[1]), MPI_ERR_BUFFER);
+  DONE(MPI_File_read_at_all_end(file, other, MPI_STATUS_IGNORE));
+  DONE(MPI_File_iread_at(file, 0, other, 1000, MPI_INT, &requests[1]));
+  DONE(MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
+  DONE(MPI_File_close(&file));
+}
+
 /* Writes and reads a file of this thread's, a stage of short runs or two at a time, until `stop`. */
 static atomic_int stop;
 static void* access_alone(void* name) {
@@ -321,8 +342,12 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   CHECK(argc >= 2, "expected the name of a file");
-  if (strcmp(what, "left") == 0) {
-    leave(argv[1]);
+  if (strcmp(what, "left") == 0 || strcmp(what, "reused") == 0) {
+    if (*what == 'l') {
+      leave(argv[1]);
+    } else {
+      reuse(argv[1]);
+    }
     MPI_Finalize();
     if (rank == 0) printf("file_requests: right\n");
     return 0;

@@ -37,3 +37,9 @@ def test_what_is_left_is_done_by_the_end(run, tmp_path):
     check(run("file_requests.c", 2, tmp_path / "file", "left", timeout=120))
     block = 8 << 20
     assert (tmp_path / "file").read_bytes() == b"a" * 2 * block + b"b" * 2 * block
+
+
+def test_a_buffer_is_the_request_s_until_that_is_waited_for(run, tmp_path):
+    check(
+        run("file_requests.c", 2, tmp_path / "file", "reused", environment={"TASUKI_CHECK": 3}, timeout=120)
+    )

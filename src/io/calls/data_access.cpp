@@ -5,6 +5,11 @@
 // its end, a nonblocking one, and the begin of a split one, begins it and lets progress go on
 // (io/file/pending.hpp). Its place is that of the call, and so are file pointers, but for accesses in order,
 // which wait for others.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "check/checks.hpp"
 #include "io/access/access.hpp"
 #include "io/api.hpp"
 #include "io/course/course.hpp"
@@ -26,15 +31,14 @@ Code check_pointer(const File& file, Pointer pointer) {
       file.name.c_str());
 }
 
-/// Checks an access and gives it its place, but for one in order. A file pointer moves on by what is asked
-/// for, whatever will be there.
+/// Checks an access and gives it its place, but where it is that of the shared file pointer. A file pointer
+/// moves on by what is asked for, whatever will be there.
 Code prepare(Access* access, Pointer pointer) {
   File& file = access->file;
   Code code = check_pointer(file, pointer);
   if (code == kSuccess) code = measure(access);
-  if (code != kSuccess || pointer == Pointer::kOrdered) return code;
+  if (code != kSuccess || pointer == Pointer::kOrdered || pointer == Pointer::kShared) return code;
   if (pointer == Pointer::kIndividual) access->offset = file.position;
-  if (pointer == Pointer::kShared) access->offset = file.shared->advance(access->etypes());
   code = check_place(*access);
   if (code == kSuccess && pointer == Pointer::kIndividual) file.position += access->etypes();
   return code;
@@ -61,6 +65,10 @@ Task transfer_together(Course& course, Access& access, Pointer pointer, Code cod
 
 Code access_now(Access access, Pointer pointer, Status* status) {
   if (const Code code = prepare(&access, pointer)) return code;
+  if (pointer == Pointer::kShared) {
+    access.offset = access.file.shared->advance(access.etypes());
+    if (const Code code = check_place(access)) return code;
+  }
   Status ignored;
   if (status == nullptr) status = &ignored;
   const Code code = transfer(access, status);
@@ -77,22 +85,56 @@ Code access_together(Access access, Pointer pointer, Status* status) {
   return course.run(transfer_together(course, access, pointer, code, status != nullptr ? status : &ignored));
 }
 
+// With TASUKI_CHECK=3 nothing else may use the memory of an access until that is waited for.
+
+Code check_buffer(const Access& access) {
+  const Checks* checks = access.file.process.checks.get();
+  if (checks == nullptr || !checks->keeps_buffers()) return kSuccess;
+  const Area area(access.buffer, access.count, access.datatype);
+  return access.write ? checks->check_send_buffer(area, "buf") : checks->check_receive_buffer(area, "buf");
+}
+
+void keep_buffer(const Access& access, FileRequest& request) {
+  Checks* checks = access.file.process.checks.get();
+  if (checks == nullptr || !checks->keeps_buffers()) return;
+  request.has_pending_buffers = true;
+  checks->begin(&request, std::string(checks->call()) + " (\"" + access.file.name + "\")",
+                {{Area(access.buffer, access.count, access.datatype), !access.write}});
+}
+
+/// Of one that no request stands for.
+Code give_buffer_back(FileRequest& request) {
+  if (!std::exchange(request.has_pending_buffers, false)) return kSuccess;
+  return request.file->process.checks->end(&request);
+}
+
 struct PendingIndependentAccess final : PendingAccess {
-  explicit PendingIndependentAccess(const Access& its_access)
-      : PendingAccess(its_access.file, *its_access.datatype), access(its_access) {}
+  PendingIndependentAccess(const Access& its_access, Pointer its_pointer)
+      : PendingAccess(its_access.file, *its_access.datatype), access(its_access), pointer(its_pointer) {}
 
   Task carry_out() override {
+    ++access.file.independent_accesses;
+    const Code code = co_await move();
+    --access.file.independent_accesses;
+    co_return code;
+  }
+
+  /// Another rank may have to say where the shared file pointer is.
+  Task move() {
     File& file = access.file;
-    ++file.independent_accesses;
+    if (pointer == Pointer::kShared) {
+      co_await advance_pointer(course, *file.shared, access.etypes(), &access.offset);
+      if (const Code code = check_place(access)) co_return code;
+    }
     co_await take_lane(course, file);
     const Code code = co_await transfer(course, access, &request->status);
     note_alone(access, request->status);
     give_lane_back(course, file);
-    --file.independent_accesses;
     co_return code;
   }
 
-  const Access access;
+  Access access;
+  const Pointer pointer;
 };
 
 struct PendingCollectiveAccess final : PendingAccess {
@@ -118,16 +160,20 @@ struct PendingCollectiveAccess final : PendingAccess {
 };
 
 Code access_later(Access access, Pointer pointer, Request** request) {
+  if (const Code code = check_buffer(access)) return code;
   if (const Code code = prepare(&access, pointer)) return code;
-  auto pending = std::make_unique<PendingIndependentAccess>(access);
+  auto pending = std::make_unique<PendingIndependentAccess>(access, pointer);
+  keep_buffer(access, *pending->request);
   *request = access.file.process.files->pending->begin(std::move(pending)).take();
   return kSuccess;
 }
 
 /// The call of a rank whose arguments are wrong is refused, and the rank takes part with nothing.
 Code begin_together(Access access, Pointer pointer, Ref<FileRequest>* request) {
-  const Code code = prepare(&access, pointer);
+  Code code = check_buffer(access);
+  if (code == kSuccess) code = prepare(&access, pointer);
   auto pending = std::make_unique<PendingCollectiveAccess>(access, pointer, code);
+  if (code == kSuccess) keep_buffer(access, *pending->request);
   Ref<FileRequest> begun = access.file.process.files->pending->begin(std::move(pending));
   if (code == kSuccess) *request = std::move(begun);
   return code;
@@ -188,7 +234,8 @@ Code end_split(File& file, Split split, const void* buffer, Status* status) {
   file.process.progress->wait_until([&request] { return request->done; });
   state.active = Split::kNone;
   if (status != nullptr) *status = request->status;
-  return request->status.error;
+  const Code changed = give_buffer_back(*request);
+  return request->status.error != kSuccess ? request->status.error : changed;
 }
 
 }  // namespace

@@ -5,8 +5,9 @@
 // with what it waits for; go_on() looks whether that holds, and runs it on until it waits again. Progress
 // calls go_on() (io/file/pending.hpp), so nothing in here may wait then.
 //
-// What tasks wait for: anything that until() can look at, messages and small collectives, ranges of the file,
-// and transfers, which go by a lane of the storage (storage/driver.hpp) and so beside the program.
+// What tasks wait for: anything that until() can look at, messages and small collectives, the shared file
+// pointer, ranges of the file, and transfers, which go by a lane of the storage (storage/driver.hpp) and so
+// beside the program.
 //
 // Thread safety: the process lock.
 #pragma once
@@ -21,6 +22,7 @@
 #include "coll/byte_collectives.hpp"
 #include "io/course/task.hpp"
 #include "io/shared/range_locks.hpp"
+#include "io/shared/shared_state.hpp"
 #include "object/comm.hpp"
 #include "p2p/core_calls.hpp"
 #include "p2p/request.hpp"
@@ -207,6 +209,20 @@ inline auto take_lock(Course& course, RangeLock* lock, RangeLocks* locks, const 
     void result() const {}
   };
   return Awaited<Wait>(course, Wait{course, lock, locks, range, use});
+}
+
+/// SharedState::advance(): where the pointer was, in `*before`.
+inline auto advance_pointer(Course& course, SharedState& state, Offset etypes, Offset* before) {
+  struct Wait {
+    SharedState& state;
+    Offset etypes;
+    Offset* before;
+    std::uint64_t ticket = 0;
+    bool holds() { return state.try_advance(etypes, &ticket, before); }
+    void wait() const { *before = state.advance(etypes); }
+    void result() const {}
+  };
+  return Awaited<Wait>(course, Wait{state, etypes, before});
 }
 
 inline void begin_on_lane(Course& course, bool write, std::span<const FilePiece> pieces) {

@@ -47,6 +47,10 @@ class MappedState final : public SharedState {
   Offset advance(Offset etypes) override {
     return block_->position.fetch_add(etypes, std::memory_order_acq_rel);
   }
+  bool try_advance(Offset etypes, std::uint64_t* /*ticket*/, Offset* before) override {
+    *before = advance(etypes);
+    return true;
+  }
 
   void begin_writing() override { block_->writers.fetch_add(1, std::memory_order_relaxed); }
   void end_writing() override { block_->writers.fetch_sub(1, std::memory_order_relaxed); }

@@ -121,15 +121,25 @@ std::uint64_t OwnerService::ask_lock(int owner, std::uint64_t file, const FileRa
                   .file = file,
                   .begin = range.begin,
                   .end = range.end};
-  asked_.push_back(std::make_unique<Question>(Question{.owner = owner}));
-  put(asked_.back().get(), &message);
-  return message.ticket;
+  return ask_later(owner, &message);
 }
 
-bool OwnerService::has_lock(std::uint64_t ticket) {
+std::uint64_t OwnerService::ask_to_advance_pointer(int owner, Offset by) {
+  Message message{.verb = Verb::kAdvancePointer, .begin = by};
+  return ask_later(owner, &message);
+}
+
+std::uint64_t OwnerService::ask_later(int owner, Message* message) {
+  asked_.push_back(std::make_unique<Question>(Question{.owner = owner}));
+  put(asked_.back().get(), message);
+  return message->ticket;
+}
+
+bool OwnerService::has_answer(std::uint64_t ticket, Offset* value) {
   const auto found = std::find_if(asked_.begin(), asked_.end(),
                                   [ticket](const auto& question) { return question->ticket == ticket; });
   if (!(*found)->answered) return false;
+  if (value != nullptr) *value = (*found)->value;
   std::erase(questions_, found->get());
   asked_.erase(found);
   return true;

@@ -50,10 +50,12 @@ class OwnerService final : public ProgressHook {
   /// REQUIRES: 0 <= range.begin < range.end.
   std::uint64_t lock(int owner, std::uint64_t file, const FileRange& range, bool exclusive);
   void unlock(int owner, std::uint64_t ticket);
-  /// The same without waiting: asks, and gives the number; says whether this rank holds it now. Once it does
-  /// it is not asked again.
+
+  // The same without waiting: asks, and gives the number of the question, which is that of the lock.
+  std::uint64_t ask_to_advance_pointer(int owner, Offset by);
   std::uint64_t ask_lock(int owner, std::uint64_t file, const FileRange& range, bool exclusive);
-  bool has_lock(std::uint64_t ticket);
+  /// Whether the owner has answered, and what (`value` may be null). Once it has, this is not called again.
+  bool has_answer(std::uint64_t ticket, Offset* value = nullptr);
 
   /// Returns once the owners have handled all that this rank has sent.
   void settle();
@@ -108,6 +110,7 @@ class OwnerService final : public ProgressHook {
   void send(int to, const Message& message);
   void deliver(int to, const Message& message);
   Offset ask(int owner, Message* message);
+  std::uint64_t ask_later(int owner, Message* message);
   void put(Question* question, Message* message);
   void handle(int from, const Message& message);
   void lock_here(int from, const Message& message);
@@ -126,7 +129,7 @@ class OwnerService final : public ProgressHook {
   // This rank as one that asks.
   std::uint64_t tickets_ = 0;
   std::vector<Question*> questions_;
-  std::vector<std::unique_ptr<Question>> asked_;  // of ask_lock(), among those
+  std::vector<std::unique_ptr<Question>> asked_;  // that no call waits for, among those
   std::vector<Releases> releases_;                // by owner
 
   // This rank as an owner.

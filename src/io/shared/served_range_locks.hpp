@@ -23,7 +23,7 @@ class ServedRangeLocks final : public RangeLocks {
   }
   Held try_lock(const FileRange& range, RangeUse use, std::uint64_t* place) override {
     if (*place == 0) *place = service_.ask_lock(owner_, identity_, range, use == RangeUse::kExclusive);
-    return service_.has_lock(*place) ? *place : kNothing;
+    return service_.has_answer(*place) ? *place : kNothing;
   }
   void unlock(Held held) override { service_.unlock(owner_, held); }
   bool are_shared_by_all() const override { return false; }
@@ -58,7 +58,7 @@ class JobRangeLocks final : public RangeLocks {
   Held try_lock(const FileRange& range, RangeUse use, std::uint64_t* place) override {
     if (job_locks_ == nullptr) return alone_->try_lock(range, use, place) << 1;
     if (*place == 0) *place = job_locks_->ask_lock(owner_, identity_, range, use == RangeUse::kExclusive);
-    return job_locks_->has_lock(*place) ? *place << 1 | kOfJob : kNothing;
+    return job_locks_->has_answer(*place) ? *place << 1 | kOfJob : kNothing;
   }
   void unlock(Held held) override {
     if ((held & kOfJob) == 0) return alone_->unlock(held >> 1);

@@ -20,6 +20,10 @@ class ServedState final : public SharedState {
   Offset position() override { return service_.read_pointer(kOwner); }
   void set_position(Offset etypes) override { service_.set_pointer(kOwner, etypes); }
   Offset advance(Offset etypes) override { return service_.advance_pointer(kOwner, etypes); }
+  bool try_advance(Offset etypes, std::uint64_t* ticket, Offset* before) override {
+    if (*ticket == 0) *ticket = service_.ask_to_advance_pointer(kOwner, etypes);
+    return service_.has_answer(*ticket, before);
+  }
 
   /// Not known here: taken for granted.
   bool others_write() const override { return true; }

@@ -26,6 +26,9 @@ class SharedState {
   virtual void set_position(Offset etypes) = 0;
   /// Moves it on and returns where it was.
   virtual Offset advance(Offset etypes) = 0;
+  /// The same without waiting, for one that asks again and again until it is told: false until then. It moves
+  /// on in the order of first calls. `*ticket`, 0 at first, says which question it is.
+  virtual bool try_advance(Offset etypes, std::uint64_t* ticket, Offset* before) = 0;
 
   /// A rank that writes much brackets that; so the others may know that several do. A matter of speed alone.
   virtual void begin_writing() {}

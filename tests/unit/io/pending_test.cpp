@@ -1,7 +1,10 @@
 // Nonblocking and split accesses to files: they return before they are over, go on in whatever call progress
 // is made, side by side and in order; and what they are given stays alive until then.
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "io/faulty_storage.hpp"
 #include "io/file/pending.hpp"
@@ -537,6 +540,40 @@ TEST(Pending, IndependentAccessesOvertakeCollectiveOnes) {
     if (process.rank == 0) signal_rank(process, 1);
     EXPECT_EQ(wait_for(process, together).bytes, 1'000);
   });
+}
+
+/// The rank that keeps the shared file pointer need not be in MPI while others begin their accesses.
+TEST(Pending, AccessesByTheSharedPointerDoNotWaitForItsOwner) {
+  WorldOptions options;
+  options.nodes = {0, 1, 2};
+  std::atomic<int> begun = 0;
+  with_file(
+      3,
+      [&begun](Process& process, File& file) {
+        Datatype* byte = named(process, kMpiByte);
+        constexpr int kAccesses = 5;
+        const Bytes data(100, static_cast<unsigned char>('a' + process.rank));
+        std::vector<Request*> requests(kAccesses);
+        if (process.rank == 0) {
+          const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+          while (begun < 2 && std::chrono::steady_clock::now() < late) std::this_thread::yield();
+          EXPECT_EQ(begun, 2);
+        }
+        for (Request*& request : requests)
+          expect_success(process, api::file_iwrite_shared(process, &file, data.data(), 100, byte, &request));
+        ++begun;
+        for (Request* request : requests) EXPECT_EQ(wait_for(process, request).bytes, 100);
+        expect_success(process, api::file_sync(process, &file));
+        Bytes got(1'500);
+        Status status;
+        expect_success(process, api::barrier(process, process.objects->world));
+        expect_success(process, api::file_read_at(process, &file, 0, got.data(), 1'500, byte, &status));
+        for (const char rank : {'a', 'b', 'c'}) EXPECT_EQ(std::count(got.begin(), got.end(), rank), 500);
+        Offset position = 0;
+        expect_success(process, api::file_get_position_shared(process, &file, &position));
+        EXPECT_EQ(position, 1'500);
+      },
+      kModeRdwr | kModeCreate, options);
 }
 
 /// In atomic mode what ranks write over each other is one rank's, though it is in many pieces and locks are
