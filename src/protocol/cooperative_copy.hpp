@@ -112,6 +112,9 @@ class CooperativeCopyEnd {
     return is_mine() && field(CooperativeCopy::kFrontAt) + field(CooperativeCopy::kBackAt) < grains_;
   }
 
+  /// What this rank has last seen: it changes with each claim and each report.
+  std::uint64_t seen() const { return seen_; }
+
   /// Whether everything has been copied, as far as this rank has seen; look() sees what is new.
   bool is_over() const { return !is_mine() || field(CooperativeCopy::kDoneAt) == grains_; }
   bool look() {

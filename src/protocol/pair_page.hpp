@@ -68,6 +68,9 @@ struct PairPage {
   std::atomic<std::uint64_t> open;
   AdvertisedReceive receives[kAdvertisedReceives];
   LentCopy gets[kGets];
+  // Whether the sender waits in a call, and so takes part at once in what it copies together with the
+  // receiver, in either direction. A hint. Writer: sender; relaxed.
+  alignas(64) std::atomic<std::uint32_t> sender_waits;
 };
 static_assert(sizeof(PairPage) <= kPairPageBytes);
 

@@ -17,7 +17,7 @@ Code make_persistent_send(const void* buf, Count count, Datatype* datatype, int 
   if (Code code = check_size(comm->process, count, *datatype)) return code;
   SendRequest* send =
       comm->process.p2p->make_send(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint, mode);
-  send->persistent = true;
+  send->persistent = send->returns_soon = true;
   send->active = false;
   *request = send;
   return kSuccess;

@@ -110,6 +110,7 @@ Code start_user_send(const void* buf, Count count, Datatype* datatype, int dest,
     if (Code code = p2p.checks->before_send(buf, count, *datatype)) return code;
   }
   SendRequest* send = p2p.make_send(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint, mode);
+  send->returns_soon = true;
   if (p2p.checks != nullptr) [[unlikely]]
     p2p.checks->began(*send);
   p2p.begin(*send);

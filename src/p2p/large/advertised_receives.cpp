@@ -14,6 +14,8 @@ using Line = AdvertisedReceive;
 constexpr std::uint32_t kAllLines = (1u << kAdvertisedReceives) - 1;
 constexpr int kLooksMax = kAdvertisedReceives;  // at receives that were posted earlier
 constexpr std::size_t kWaitedForMax = 4;        // senders
+/// From here on a nonblocking send leaves the copy to whoever waits.
+constexpr Count kLeftBytesMin = 64 * kKibi;
 
 constexpr std::uint32_t generation_of(std::uint32_t state) {
   return state >> 2;
@@ -111,7 +113,9 @@ LargeMessages::Advertised LargeMessages::claim(SendRequest& send) {
   end.generation = ++to.claims[static_cast<std::size_t>(end.line)];
   end.copy = &best->copy;
   end.part = CooperativeCopyEnd(end.copy, end.generation, bytes, true);
-  end.claimed = end.part.start(alone ? bytes : bytes / p2p_.table.first_claim_divisor);
+  end.is_left = send.returns_soon && bytes >= kLeftBytesMin && end.global != 0 && !end.here.listed();
+  const Count first = alone ? bytes : end.is_left ? 0 : bytes / p2p_.table.first_claim_divisor;
+  end.claimed = end.part.start(first);
   end.other = receive;
   return Advertised::kClaimed;
 }

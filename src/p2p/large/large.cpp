@@ -17,6 +17,10 @@ namespace {
 constexpr Count kTurnBytes = Count{1} << 20;
 constexpr Count kAll = INT64_MAX;
 constexpr int kLastPieceLooks = 200;
+/// So often a rank that does not wait looks at a copy that it has left to the other end, and sees that
+/// nothing happens, before it copies itself: that one may be unable to, or have much else to do; and who
+/// looks that often between two pieces does nothing else.
+constexpr int kLooksInVainMax = 64;
 
 }  // namespace
 
@@ -142,7 +146,8 @@ void LargeMessages::sender_write(SendRequest& send) {
   LargeEnd& end = *send.large;
   if (end.by_network) return write_far(end);
   const Progress& progress = *p2p_.process.progress;
-  if (progress.is_locking() && (deferring_ || progress.is_polling())) return active_.push_back(&end);
+  if (end.is_left || (progress.is_locking() && (deferring_ || progress.is_polling())))
+    return active_.push_back(&end);
   bool over = carry(end, kAll);
   // The receiver's last piece is on its way: where there are processors enough, it is there in a moment.
   const int looks_max = p2p_.process.progress->may_spin() ? kLastPieceLooks : 0;
@@ -297,12 +302,58 @@ void LargeMessages::begin(LargeEnd& end, Count budget) {
   if (end.copy != nullptr) {
     end.part = CooperativeCopyEnd(end.copy, end.generation, end.bytes, end.send != nullptr);
   }
-  if (!p2p_.process.progress->is_locking() && carry(end, budget)) return finish(end);
+  bool is_now = !p2p_.process.progress->is_locking();
+  if (is_shared(end)) {
+    const bool waits = p2p_.awaiting != nullptr;
+    if (waits) show_waiting_to(end.endpoint);
+    is_now = is_now && waits && (end.send != nullptr || !has_own_to_copy());
+  }
+  if (is_now && carry(end, budget)) return finish(end);
   active_.push_back(&end);
+}
+
+/// Whether this rank does not wait, and the other end does.
+bool LargeMessages::is_left_to_other(LargeEnd& end) {
+  if (!is_shared(end) || p2p_.awaiting != nullptr) return false;
+  const PairPage* const from = page(peer(end.endpoint).in, end.endpoint, p2p_.link->self());
+  return from != nullptr && from->sender_waits.load(std::memory_order_relaxed) != 0;
+}
+
+/// Whether there is a message of this rank's own of which it may copy more.
+bool LargeMessages::has_own_to_copy() const {
+  return std::any_of(active_.begin(), active_.end(), [](const LargeEnd* end) {
+    return end->send != nullptr && end->there.exists() && (end->copy == nullptr || end->part.has_unclaimed());
+  });
+}
+
+void LargeMessages::show_waiting() {
+  for (const LargeEnd* const end : active_) {
+    if (is_shared(*end)) show_waiting_to(end->endpoint);
+  }
+}
+
+void LargeMessages::show_waiting_to(int endpoint) {
+  Peer& to = peer(endpoint);
+  if (to.is_told_waiting || !p2p_.process.progress->may_spin()) return;
+  PairPage* const shared = page(to.out, p2p_.link->self(), endpoint);
+  if (shared == nullptr) return;
+  to.is_told_waiting = true;
+  shared->sender_waits.store(1, std::memory_order_relaxed);
+  shown_waiting_.push_back(endpoint);
+}
+
+void LargeMessages::hide_waiting() {
+  for (const int endpoint : shown_waiting_) {
+    Peer& to = peer(endpoint);
+    to.is_told_waiting = false;
+    to.out->sender_waits.store(0, std::memory_order_relaxed);
+  }
+  shown_waiting_.clear();
 }
 
 bool LargeMessages::poll() {
   bool moved = false;
+  const bool own_first = has_own_to_copy();
   for (std::size_t i = 0; i < active_.size();) {
     LargeEnd& end = *active_[i];
     if (end.in_hand) {
@@ -311,7 +362,8 @@ bool LargeMessages::poll() {
     }
     end.in_hand = true;
     const Count before = end.copied;
-    const bool over = carry(end, kTurnBytes);
+    const bool helps_later = own_first && end.receive != nullptr && is_shared(end);
+    const bool over = helps_later ? end.part.look() : carry_turn(end, kTurnBytes);
     end.in_hand = false;
     moved |= over || end.copied != before;
     if (over) {
@@ -332,6 +384,15 @@ void LargeMessages::take_out(const LargeEnd& end, std::size_t place) {
     place = static_cast<std::size_t>(std::find(active_.begin(), active_.end(), &end) - active_.begin());
   active_[place] = active_.back();
   active_.pop_back();
+}
+
+/// As carry(), but that it leaves to the other end what that one does.
+bool LargeMessages::carry_turn(LargeEnd& end, Count budget) {
+  if (!is_left_to_other(end)) return carry(end, budget);
+  const std::uint64_t before = end.part.seen();
+  if (end.part.look()) return true;
+  end.looks_in_vain = end.part.seen() == before ? end.looks_in_vain + 1 : 0;
+  return end.looks_in_vain > kLooksInVainMax && carry(end, budget);
 }
 
 /// Copies what this rank can, up to `budget` bytes. Returns whether all of the message has been copied.

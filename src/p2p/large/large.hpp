@@ -13,6 +13,13 @@
 // loop alone: an End whose rank has nothing left to claim stays in `active` until the copy is over, and the
 // rank that finishes last wakes the other.
 //
+// A copy that both ranks share is left to those that wait:
+//   a nonblocking send or receive begins the copy of a long message and returns
+//   a rank that does not wait, as in MPI_Test, leaves the copy to the other end as long as that one waits
+//   (PairPage::sender_waits) and the copy goes on
+//   a rank that waits copies what it sends first, and helps others with what it receives when that is done:
+//   where all send and receive, each copies its own
+//
 // Ownership: an End belongs to its rank's pool and lives from when it is known that a request may go one of
 // these ways until the request is complete or goes another way.
 // Thread safety: the process lock guards it; what the ranks share is in PairPage and CooperativeCopy. A
@@ -78,11 +85,13 @@ struct LargeEnd {
   int line = -1;                      // of the advertised receive, or of the copy that it has lent
   Count bytes = 0;                    // to be copied
   Count copied = 0;                   // of them by this rank
-  RequestId other = 0;                // alone: the other end's request, which gets the answer
-  bool in_hand = false;               // a thread copies, and may have let go of the process lock
-  bool by_network = false;            // the link copies, and adds one to
-  std::uint64_t network_done = 0;     // this
-  MemoryKey own;                      // `here`, as the other end may name it; none: it may not
+  int looks_in_vain = 0;           // at a copy that was left to the other end, since that has last done any
+  bool is_left = false;            // a sender write of which the sender has claimed nothing at first
+  RequestId other = 0;             // alone: the other end's request, which gets the answer
+  bool in_hand = false;            // a thread copies, and may have let go of the process lock
+  bool by_network = false;         // the link copies, and adds one to
+  std::uint64_t network_done = 0;  // this
+  MemoryKey own;                   // `here`, as the other end may name it; none: it may not
   // Of a receive that is advertised to another node.
   MemoryKey theirs;         // at the sender: what it has claimed
   std::uint32_t name = 0;   // by which both ranks know it
@@ -166,9 +175,11 @@ class LargeMessages {
   /// A call of this rank begins or ends to wait: said to those senders who may write to advertised receives.
   void begin_waiting() {
     if (!advertising_.empty()) publish_waiting(true);
+    if (!active_.empty()) show_waiting();
   }
   void end_waiting() {
     if (!advertising_.empty()) publish_waiting(false);
+    if (!shown_waiting_.empty()) hide_waiting();
   }
   /// A request to send has met its receive.
   void matched(ReceiveRequest& receive, const LongMessage& message, Count bytes, bool message_first);
@@ -226,6 +237,7 @@ class LargeMessages {
     std::uint32_t serial_next = 0;
     std::uint64_t published = 0;    // what in->processed says
     bool is_shown_waiting = false;  // in->open says that this rank waits
+    bool is_told_waiting = false;   // out->sender_waits says so
   };
   /// The same for one on another node.
   struct FarPeer {
@@ -248,6 +260,14 @@ class LargeMessages {
   void move(LargeEnd& end, Count begin, Count to);
   bool carry_part(LargeEnd& end, Count budget);
   void begin(LargeEnd& end, Count budget);
+  /// Whether both ends may copy, as far as this one knows.
+  static bool is_shared(const LargeEnd& end) { return end.copy != nullptr && end.there.exists(); }
+  bool is_left_to_other(LargeEnd& end);
+  bool has_own_to_copy() const;
+  bool carry_turn(LargeEnd& end, Count budget);
+  void show_waiting();
+  void show_waiting_to(int endpoint);
+  void hide_waiting();
   void finish(LargeEnd& end);
   void take_out(const LargeEnd& end, std::size_t place);
   void copy(LargeEnd& end, Count begin, Count to);
@@ -313,6 +333,7 @@ class LargeMessages {
   LazyTable<FarPeer> far_peers_;   // by endpoint; those of other nodes
   SlotPool<LargeEnd> ends_;
   std::vector<LargeEnd*> active_;
+  std::vector<int> shown_waiting_;    // endpoints that have been told that this rank waits
   bool exchanging_ = false;           // see Exchange
   bool deferring_ = false;            // see Deferring
   std::vector<int> advertising_;      // endpoints with open_lines

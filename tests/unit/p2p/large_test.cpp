@@ -171,6 +171,95 @@ TEST(Large, AMessageToAPostedReceiveNeedsNothingOfItsReceiver) {
   });
 }
 
+TEST(Large, ANonblockingSendReturnsBeforeItsMessageIsCopied) {
+  for (const bool persistent : {false, true}) {
+    std::atomic<bool> posted = false, begun = false, looked = false, written = false;
+    run_pair([&](Rank& on) {
+      const Bytes data = pattern(300000, 4);
+      if (on.rank == 0) {
+        while (!posted) std::this_thread::yield();
+        Request* request = nullptr;
+        if (persistent) {
+          EXPECT_EQ(api::send_init(on.process, data.data(), static_cast<Count>(data.size()), on.byte, 1, 3,
+                                   on.world, &request),
+                    0);
+          EXPECT_EQ(api::start(on.process, &request), 0);
+        } else {
+          request = on.isend(data, 1, 3);
+        }
+        begun = true;
+        while (!looked) std::this_thread::yield();
+        EXPECT_EQ(on.wait(request), 0);
+        written = true;
+        if (persistent) EXPECT_EQ(api::request_free(on.process, &request), 0);
+        return;
+      }
+      Bytes got(data.size());
+      Request* request = on.irecv(got, 0, 3);
+      posted = true;
+      while (!begun) std::this_thread::yield();
+      EXPECT_EQ(got, Bytes(data.size())) << "nobody has waited yet";
+      looked = true;
+      while (!written) std::this_thread::yield();
+      EXPECT_EQ(got, data) << "the sender has waited";
+      EXPECT_EQ(on.wait(request), 0);
+    });
+  }
+}
+
+TEST(Large, AReceiverThatWaitsCopiesWhileTheSenderIsAway) {
+  std::atomic<bool> posted = false, begun = false, received = false;
+  run_pair([&](Rank& on) {
+    const Bytes data = pattern(3000000, 4);
+    if (on.rank == 0) {
+      while (!posted) std::this_thread::yield();
+      Request* request = on.isend(data, 1, 3);
+      begun = true;
+      while (!received) std::this_thread::yield();  // outside of the library
+      EXPECT_EQ(on.wait(request), 0);
+      return;
+    }
+    Bytes got(data.size());
+    Request* request = on.irecv(got, 0, 3);
+    posted = true;
+    while (!begun) std::this_thread::yield();
+    EXPECT_EQ(on.wait(request), 0);
+    EXPECT_EQ(got, data);
+    received = true;
+  });
+}
+
+// A rank that says that it waits and does nothing is one that cannot copy, or has much else to do.
+TEST(Large, ATestLeavesTheCopyToAPeerThatWaitsWhileThatOneCopies) {
+  std::atomic<bool> posted = false, begun = false, received = false;
+  run_pair([&](Rank& on) {
+    const Bytes data = pattern(300000, 4);
+    if (on.rank == 0) {
+      auto* const page = reinterpret_cast<PairPage*>(on.process.node.pair_page(0, 1));
+      while (!posted) std::this_thread::yield();
+      Request* request = on.isend(data, 1, 3);
+      EXPECT_EQ(page->sender_waits, 0u);
+      page->sender_waits = 1;
+      begun = true;
+      while (!received) std::this_thread::yield();
+      EXPECT_EQ(on.wait(request), 0);
+      EXPECT_EQ(page->sender_waits, 0u) << "the wait is over";
+      return;
+    }
+    Bytes got(data.size());
+    Request* request = on.irecv(got, 0, 3);
+    posted = true;
+    while (!begun) std::this_thread::yield();
+    for (int tests = 0; tests < 20; ++tests) EXPECT_FALSE(on.test(request));
+    EXPECT_EQ(got, Bytes(data.size())) << "it is left to the sender";
+    int tests = 0;
+    while (request != nullptr && ++tests < 1000) on.test(request);
+    EXPECT_EQ(request, nullptr) << "the sender has not gone on";
+    EXPECT_EQ(got, data);
+    received = true;
+  });
+}
+
 TEST(Large, BothCopyWhenBothWait) {
   std::atomic<bool> helped = false;
   WorldOptions options;
