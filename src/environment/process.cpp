@@ -236,6 +236,7 @@ Code Process::returned_by_user(Code returned, const char* format, ...) {
 void set_thread_level(Process& process, ThreadLevel level, bool locking) {
   process.thread_level = level;
   process.locking = locking;
+  if (locking && !threads_are_watched()) process.lock.may_favour();
   process.progress->set_locking(locking);
 }
 

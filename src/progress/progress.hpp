@@ -140,7 +140,9 @@ class Progress {
 
   /// Polls, after `checks` of them in all. Returns whether to check on: false when anything moved, which may
   /// be what is waited for, and when it is time for wait_until().
-  bool spins_on(std::uint32_t checks) { return checks < spin_count_ && !locking_ && !poll(); }
+  bool spins_on(std::uint32_t checks) {
+    return checks < spin_count_ && (!locking_ || is_alone_inside()) && !poll();
+  }
 
   /// For a thread that does nothing but make progress: polls, and sleeps where others would spin, until
   /// `over`, which wake() follows. REQUIRES: it holds the process lock.
@@ -240,6 +242,8 @@ class Progress {
     bool (*call_)(void*);
   };
 
+  /// Whether no other thread of the rank is known to be in MPI.
+  bool is_alone_inside() const { return napping_ == nullptr && !lock_.is_wanted(); }
   bool stays_awake(Napping&& mine, Patience& patience);
   void wait_among_threads(Napping&& mine, Patience& patience);
   bool is_over_awake(Napping& mine, Patience& patience);

@@ -1,15 +1,31 @@
 // ProcessLock: the lock that a call holds with MPI_THREAD_MULTIPLE: a mutex that knows whether others wait
-// for it, and that no thread waits for longer than the others take a few turns.
+// for it, that no thread waits for longer than the others take a few turns, and that costs a thread which is
+// the only one to call next to nothing.
 //
 // A mutex of the system goes to whoever asks first when it is free: a thread that lets go of it and takes it
 // again at once has it nearly always, since those that sleep take long to come. That is good for the sum, for
 // a turn costs less than a change of threads, and bad for those that sleep. So overtaking is counted: after
 // kOvertakesMax turns of others, newcomers let one of those that wait go first.
 //
-// Thread safety: all of it; the members beside the mutex are relaxed, for they decide what is fair, never
-// what is right. They are written by locked instructions alone, which helgrind and drd take for no race.
+// Taking and giving back a mutex are two locked instructions, which wait for all that the processor has
+// written: nearly half of what a short message takes. So a thread that has taken it many times with no other
+// one between is *favoured*: it says that it is inside by a plain store, and looks whether it is still
+// favoured. Whoever else comes takes the mutex, ends the favour, has every processor see that (membarrier),
+// and waits until the favoured thread is not inside. As the favoured thread writes and then reads, and the
+// other one writes, runs a barrier on all processors and then reads, one of the two sees the other. Each time
+// the favour was ended it takes longer to be favoured again.
+//
+// Thread safety: all of it; the members beside the mutex are relaxed where they decide what is fair, never
+// what is right. These are written by locked instructions alone, which helgrind and drd take for no race.
+// Favours they would not understand: may_favour() is not called where they watch.
+//
+// Invariants:
+//  1. Whoever holds the mutex and has seen `inside_` false since it ended the favour holds the lock. So does
+//  the favoured thread while `inside_` is true, and it has looked since it wrote that.
+//  2. `favoured_` is written by who holds the mutex.
 #pragma once
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <atomic>
@@ -21,11 +37,21 @@ namespace tasuki {
 class ProcessLock {
  public:
   void lock() {
-    if (waiting_.load(std::memory_order_relaxed) == 0 && mutex_.try_lock()) [[likely]]
-      return;
-    lock_among_others();
+    if (!enter_favoured()) lock_mutex();
   }
-  void unlock() { mutex_.unlock(); }
+  void unlock() {
+    if (!is_by_favour_) return mutex_.unlock();
+    is_by_favour_ = false;
+    inside_.store(false, std::memory_order_release);
+  }
+
+  /// From now on a thread may be favoured, where the system has membarrier; returns whether it has. Before
+  /// other threads use the lock.
+  bool may_favour();
+  /// Whether a thread is at present.
+  bool is_favouring() const { return favoured_.load(std::memory_order_relaxed) != kNobody; }
+  /// So many turns in a row a thread takes before it is favoured for the first time.
+  static constexpr std::uint32_t kTurnsToFavourMin = 256;
 
   /// Whether another thread waits for it.
   bool is_wanted() const { return waiting_.load(std::memory_order_relaxed) != 0; }
@@ -41,26 +67,54 @@ class ProcessLock {
   }
 
  private:
-  static constexpr std::uint32_t kOvertakesMax = 32;
-  static constexpr int kOffersMax = 200;
-
-  [[gnu::noinline]] void lock_among_others() {
-    if (overtakes_.load(std::memory_order_relaxed) >= kOvertakesMax) wait_for_another();
-    if (mutex_.try_lock()) {
-      overtakes_.fetch_add(1, std::memory_order_relaxed);
-      return;
-    }
-    waiting_.fetch_add(1, std::memory_order_relaxed);
-    mutex_.lock();
-    waiting_.fetch_sub(1, std::memory_order_relaxed);
-    overtakes_.exchange(0, std::memory_order_relaxed);
-    turns_.fetch_add(1, std::memory_order_relaxed);
+  using Thread = std::uintptr_t;
+  static Thread this_thread() {
+#if defined(__GNUC__) && !defined(__clang__)
+    return reinterpret_cast<Thread>(__builtin_thread_pointer());  // with no call
+#else
+    return static_cast<Thread>(pthread_self());
+#endif
   }
 
+  static constexpr std::uint32_t kOvertakesMax = 32;
+  static constexpr int kOffersMax = 200;
+  static constexpr Thread kNobody = 0;
+  static constexpr std::uint32_t kTurnsToFavourMax = 1 << 20;
+
+  bool enter_favoured() {
+    const Thread favoured = favoured_.load(std::memory_order_relaxed);
+    if (favoured == kNobody || favoured != this_thread()) return false;
+    inside_.store(true, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // end_favour() has the other half
+    if (favoured_.load(std::memory_order_relaxed) == favoured) [[likely]] {
+      is_by_favour_ = true;
+      return true;
+    }
+    inside_.store(false, std::memory_order_release);
+    return false;
+  }
+
+  void lock_mutex();
+  void lock_among_others();
+  void note_turn();
+  void share_or_favour();
+  void end_favour();
+
   std::mutex mutex_;
-  std::atomic<std::uint32_t> waiting_ = 0;    // threads in lock_among_others()
+  std::atomic<std::uint32_t> waiting_ = 0;    // threads that have asked for it, in lock()
   std::atomic<std::uint32_t> turns_ = 0;      // of threads that waited; writer: who holds the lock
   std::atomic<std::uint32_t> overtakes_ = 0;  // since the last of these turns; writer: who holds the lock
+  std::atomic<Thread> favoured_ = kNobody;    // relaxed: see invariant 1
+  std::atomic<bool> inside_ = false;          // writer: the favoured thread; release and acquire
+  bool is_by_favour_ = false;                 // the lock is held so; of who holds it, as all that follow
+  bool may_favour_ = false;
+  Thread last_ = kNobody;  // who took the mutex last
+  std::uint32_t in_a_row_ = 0;
+  std::uint32_t turns_to_favour_ = kTurnsToFavourMin;
 };
+
+/// Whether a tool watches the threads of this process that knows locks by their mutexes: ThreadSanitizer, or
+/// one of valgrind.
+bool threads_are_watched();
 
 }  // namespace tasuki

@@ -165,11 +165,13 @@ void Call::leave() {
 }
 
 void Call::lock() {
-  if (call_depth > 0 && was_callback_left(this)) {
-    call_depth = 1;  // this thread has held the mutex ever since
-    return;
+  int& depth = call_depth;
+  if (depth == 0) [[likely]] {
+    depth = 1;
+    return process.lock.lock();
   }
-  if (call_depth++ == 0) process.lock.lock();
+  // Where a callback was left this thread has held the lock ever since.
+  depth = was_callback_left(this) ? 1 : depth + 1;
 }
 
 void Call::unlock() {

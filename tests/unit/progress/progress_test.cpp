@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "base/process.hpp"
 #include "base/system/clock.hpp"
@@ -275,6 +276,70 @@ TEST(ProcessLock, KnowsWhetherItIsWantedAndLetsOthersHaveATurn) {
   other.join();
   EXPECT_TRUE(had_a_turn);
   lock.wait_for_another();  // returns: nobody waits
+}
+
+// Of several threads one at a time is inside, whether one is favoured or not.
+TEST(ProcessLock, IsHeldByOneThreadThoughOneIsFavouredMeanwhile) {
+  constexpr int kThreads = 3;
+  constexpr int kPhases = 20;
+  ProcessLock lock;
+  lock.may_favour();
+  for (std::uint32_t turn = 0; turn <= ProcessLock::kTurnsToFavourMin + 1; ++turn) {
+    const std::lock_guard inside(lock);
+  }
+  std::uint64_t sum = 0, expected = 0;
+  std::vector<std::thread> threads;
+  for (int self = 0; self < kThreads; ++self) {
+    const std::uint64_t turns = self == 0 ? 20'000 : 500;  // the first one is alone for long
+    expected += turns * kPhases;
+    threads.emplace_back([&lock, &sum, turns] {
+      for (int phase = 0; phase < kPhases; ++phase) {
+        for (std::uint64_t turn = 0; turn < turns; ++turn) {
+          const std::lock_guard inside(lock);
+          ++sum;
+        }
+        std::this_thread::yield();
+      }
+    });
+  }
+  for (std::thread& one : threads) one.join();
+  EXPECT_EQ(sum, expected);
+  const std::lock_guard inside(lock);
+  EXPECT_FALSE(lock.is_favouring()) << "another thread has come";
+}
+
+TEST(ProcessLock, FavoursAThreadThatIsAloneUntilAnotherOneComes) {
+  ProcessLock lock;
+  const auto take_turns = [&lock](std::uint32_t turns) {
+    for (std::uint32_t turn = 0; turn < turns; ++turn) {
+      const std::lock_guard inside(lock);
+    }
+  };
+  take_turns(10 * ProcessLock::kTurnsToFavourMin);
+  EXPECT_FALSE(lock.is_favouring()) << "it may not";
+  const bool may = lock.may_favour();
+  take_turns(ProcessLock::kTurnsToFavourMin);
+  EXPECT_FALSE(lock.is_favouring()) << "not yet";
+  take_turns(10);
+  EXPECT_EQ(lock.is_favouring(), may);
+  // The favoured thread is inside, and the other one waits for it as for any.
+  std::atomic<bool> had_a_turn = false;
+  lock.lock();
+  std::thread other([&] {
+    const std::lock_guard inside(lock);
+    had_a_turn = true;
+  });
+  while (!lock.is_wanted()) std::this_thread::yield();
+  EXPECT_FALSE(lock.is_favouring());
+  EXPECT_FALSE(had_a_turn);
+  lock.unlock();
+  lock.wait_for_another();
+  other.join();
+  EXPECT_TRUE(had_a_turn);
+  take_turns(2 * ProcessLock::kTurnsToFavourMin);
+  EXPECT_FALSE(lock.is_favouring()) << "it takes longer than the first time";
+  take_turns(4 * ProcessLock::kTurnsToFavourMin);
+  EXPECT_EQ(lock.is_favouring(), may);
 }
 
 // A whole rank lives in that time: what it waits for is never sent.

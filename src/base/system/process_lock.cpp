@@ -1,0 +1,109 @@
+// ProcessLock: taking it by the mutex; favours, which are given and ended seldom.
+#include "base/system/process_lock.hpp"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/system/processor_hints.hpp"
+
+// It is there in a process that ThreadSanitizer watches, and null elsewhere.
+extern "C" {
+[[gnu::weak]] void __tsan_init();
+}
+
+namespace tasuki {
+namespace {
+
+constexpr int kSpins = 200;    // of a thread that waits for the favoured one; then it offers its processor,
+constexpr int kOffers = 1000;  // and then sleeps between its looks
+constexpr long kNapNanoseconds = 50'000;
+constexpr std::uint32_t kTurnsFactor = 4;
+
+void nap(long nanoseconds) {
+  const timespec time{0, nanoseconds};
+  nanosleep(&time, nullptr);
+}
+
+/// Every processor that runs this process has written what it had to, and reads anew.
+bool fence_all_processors() {
+  return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+}  // namespace
+
+bool ProcessLock::may_favour() {
+  may_favour_ = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  return may_favour_;
+}
+
+void ProcessLock::lock_mutex() {
+  if (is_wanted() || !mutex_.try_lock()) lock_among_others();
+  if (may_favour_) share_or_favour();
+}
+
+void ProcessLock::lock_among_others() {
+  if (overtakes_.load(std::memory_order_relaxed) >= kOvertakesMax) wait_for_another();
+  if (mutex_.try_lock()) {
+    overtakes_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  mutex_.lock();
+  note_turn();
+}
+
+/// Of a thread that waited.
+void ProcessLock::note_turn() {
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
+  overtakes_.exchange(0, std::memory_order_relaxed);
+  turns_.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// The mutex has been taken: ends another thread's favour, or gives one to this thread.
+void ProcessLock::share_or_favour() {
+  const Thread self = this_thread();
+  if (favoured_.load(std::memory_order_relaxed) != kNobody) return end_favour();
+  if (last_ != self) {
+    last_ = self;
+    in_a_row_ = 0;
+  } else if (++in_a_row_ >= turns_to_favour_) {
+    favoured_.store(self, std::memory_order_relaxed);  // from its next turn on
+  }
+}
+
+void ProcessLock::end_favour() {
+  turns_to_favour_ = std::min(turns_to_favour_ * kTurnsFactor, kTurnsToFavourMax);
+  in_a_row_ = 0;
+  last_ = this_thread();
+  favoured_.store(kNobody, std::memory_order_relaxed);
+  if (!fence_all_processors()) {
+    // Forbidden since. A processor keeps nothing that it is to write for a millisecond.
+    may_favour_ = false;
+    nap(1'000'000);
+  }
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  for (int looks = 0; inside_.load(std::memory_order_acquire); ++looks) {
+    if (looks < kSpins) {
+      relax_processor();
+    } else if (looks < kSpins + kOffers) {
+      sched_yield();
+    } else {
+      nap(kNapNanoseconds);
+    }
+  }
+  note_turn();
+}
+
+bool threads_are_watched() {
+  if (__tsan_init != nullptr) return true;
+  const char* const preloaded = std::getenv("LD_PRELOAD");
+  return preloaded != nullptr && std::strstr(preloaded, "vgpreload") != nullptr;
+}
+
+}  // namespace tasuki
