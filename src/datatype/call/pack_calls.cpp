@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/calls/unlocked.hpp"
 #include "datatype/call/api.hpp"
 #include "datatype/call/construct.hpp"
 #include "datatype/external32.hpp"
@@ -52,9 +53,11 @@ Code fail_conversion(Process& process, const char* buffer_name, Count element, c
 }
 
 /// Calls convert(info, n, native bytes) for the elements in order, in pieces that fit a small chunk, until it
-/// returns how many of the n it converted and these are not all. Returns the number of those before.
+/// returns how many of the n it converted and these are not all. Returns the number of those before. All of
+/// them have `bytes` in external form.
 template <class Convert>
-Count for_each_chunk(const Datatype& datatype, Count count, Convert convert) {
+Count for_each_chunk(Process& process, const Datatype& datatype, Count count, Count bytes, Convert convert) {
+  const Unlocked unlocked(process, bytes);
   Count converted = 0;
   bool stopped = false;
   auto visit = [&](const BasicInfo& info, Count elements) {
@@ -82,7 +85,10 @@ Code pack(Process& process, const void* inbuf, Count incount, Datatype* datatype
   if (const Code code = check_room(process, outbuf, "outbuf", outsize, "outsize", *position, bytes))
     return code;
   PackCursor cursor(*datatype, incount);
-  cursor.pack(inbuf, static_cast<std::byte*>(outbuf) + *position, static_cast<std::size_t>(bytes));
+  {
+    const Unlocked unlocked(process, bytes);
+    cursor.pack(inbuf, static_cast<std::byte*>(outbuf) + *position, static_cast<std::size_t>(bytes));
+  }
   *position += bytes;
   return kSuccess;
 }
@@ -93,7 +99,10 @@ Code unpack(Process& process, const void* inbuf, Count insize, Count* position, 
   if (const Code code = packed_size(process, outcount, datatype, datatype->size, &bytes)) return code;
   if (const Code code = check_room(process, inbuf, "inbuf", insize, "insize", *position, bytes)) return code;
   PackCursor cursor(*datatype, outcount);
-  cursor.unpack(outbuf, static_cast<const std::byte*>(inbuf) + *position, static_cast<std::size_t>(bytes));
+  {
+    const Unlocked unlocked(process, bytes);
+    cursor.unpack(outbuf, static_cast<const std::byte*>(inbuf) + *position, static_cast<std::size_t>(bytes));
+  }
   *position += bytes;
   return kSuccess;
 }
@@ -111,15 +120,17 @@ Code pack_external(Process& process, const char* datarep, const void* inbuf, Cou
   PackCursor cursor(*datatype, incount);
   auto* out = static_cast<std::byte*>(outbuf) + *position;
   std::string misfit;
-  const Count converted = for_each_chunk(
-      *datatype, incount, [&](const BasicInfo& info, Count elements, std::size_t native_bytes) {
-        std::array<std::byte, kChunkBytes> native;
-        cursor.pack(inbuf, native.data(), native_bytes);
-        const Count done = to_external32(info, elements, native.data(), out);
-        if (done < elements) misfit = misfit_in_external32(info, native.data() + done * info.size);
-        out += done * info.external_size;
-        return done;
-      });
+  const Count converted =
+      for_each_chunk(process, *datatype, incount, bytes,
+                     [&](const BasicInfo& info, Count elements, std::size_t native_bytes) {
+                       std::array<std::byte, kChunkBytes> native;
+                       cursor.pack(inbuf, native.data(), native_bytes);
+                       const Count done = to_external32(info, elements, native.data(), out);
+                       if (done < elements)
+                         misfit = misfit_in_external32(info, native.data() + done * info.size);
+                       out += done * info.external_size;
+                       return done;
+                     });
   if (!misfit.empty()) return fail_conversion(process, "inbuf", converted, misfit);
   *position += bytes;
   return kSuccess;
@@ -133,8 +144,8 @@ Code unpack_external(Process& process, const char* datarep, const void* inbuf, C
   PackCursor cursor(*datatype, outcount);
   const auto* in = static_cast<const std::byte*>(inbuf) + *position;
   std::string misfit;
-  const Count converted =
-      for_each_chunk(*datatype, outcount, [&](const BasicInfo& info, Count elements, std::size_t) {
+  const Count converted = for_each_chunk(
+      process, *datatype, outcount, bytes, [&](const BasicInfo& info, Count elements, std::size_t) {
         std::array<std::byte, kChunkBytes> native;
         const Count done = from_external32(info, elements, in, native.data());
         if (done < elements) misfit = misfit_of_external32(info);

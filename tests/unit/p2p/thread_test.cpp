@@ -10,9 +10,11 @@
 
 #include "coll/api.hpp"
 #include "communicator/api.hpp"
+#include "datatype/call/api.hpp"
 #include "object/api.hpp"
 #include "p2p/call/api.hpp"
 #include "p2p/ranks.hpp"
+#include "reduction/api.hpp"
 
 namespace tasuki::test {
 namespace {
@@ -261,6 +263,61 @@ TEST(Threads, LongCollectivesOfAllThreadsAtOnce) {
     call(api::comm_free, rank.process, &comm);
   };
   run_threads(2, body, make);
+}
+
+// A thread that packs, unpacks or reduces much by itself lets others call meanwhile.
+TEST(Threads, PackingAndReducingKeepNobodyWaiting) {
+  constexpr Count kInts = 1 << 20;
+  constexpr int kCallsMax = 2000;
+  run_ranks(
+      1,
+      [](Process& process) {
+        Rank rank(process);
+        auto* const sum = static_cast<Op*>(process.objects->predefined[kMpiSum]);
+        std::vector<int> one(kInts, 3), other(kInts, 4), packed(kInts);
+        Count position = 0;
+        const std::function<Code()> calls[] = {
+            [&] {
+              return api::pack(process, one.data(), kInts, rank.integer, packed.data(), 4 * kInts, &position,
+                               rank.world);
+            },
+            [&] {
+              return api::unpack(process, packed.data(), 4 * kInts, &position, other.data(), kInts,
+                                 rank.integer, rank.world);
+            },
+            [&] {
+              return api::pack_external(process, "external32", one.data(), kInts, rank.integer, packed.data(),
+                                        4 * kInts, &position);
+            },
+            [&] {
+              return api::unpack_external(process, "external32", packed.data(), 4 * kInts, &position,
+                                          other.data(), kInts, rank.integer);
+            },
+            [&] { return api::reduce_local(process, one.data(), other.data(), kInts, rank.integer, sum); },
+        };
+        for (const auto& busy_call : calls) {
+          bool is_inside = false;  // guarded by the lock
+          std::atomic<bool> came_in = false, over = false;
+          std::thread guest([&] {
+            while (!came_in && !over) {
+              const std::lock_guard lock(process.lock);
+              if (is_inside) came_in = true;
+            }
+          });
+          for (int number = 0; number < kCallsMax && !came_in; ++number) {
+            const std::lock_guard lock(process.lock);
+            is_inside = true;
+            position = 0;
+            EXPECT_EQ(busy_call(), kSuccess);
+            is_inside = false;
+          }
+          over = true;
+          guest.join();
+          EXPECT_TRUE(came_in);
+        }
+        EXPECT_EQ(one, std::vector<int>(kInts, 3));
+      },
+      {.thread_level = ThreadLevel::kMultiple});
 }
 
 TEST(Threads, CollectivesOnDifferentCommunicators) {
