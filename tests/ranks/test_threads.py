@@ -2,6 +2,7 @@
 
 import os
 
+import harness
 import pytest
 
 LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
@@ -14,6 +15,13 @@ def test_many_threads_in_all_of_mpi(run, ranks, threads):
         done = run("thread_storm.c", ranks, seed, threads, 2000 if LONG else 300, timeout=120)
         assert done.returncode == 0, done.text
         assert done.stdout.count("thread storm: right") == 1, done.text
+
+
+@harness.only_long
+def test_sixteen_threads_a_rank_for_a_minute(run):
+    done = run("thread_storm.c", 2, 7, 16, 0, 60, timeout=600)
+    assert done.returncode == 0, done.text
+    assert "thread storm: right" in done.stdout, done.text
 
 
 @pytest.mark.parametrize("level", range(4))

@@ -2,12 +2,13 @@
 
    storm      each thread, with a communicator of its own, takes random steps: messages in every form, short
    and long, collectives, reductions by a user's operation, files, new communicators, types, attributes.
-   Thread i draws the same steps on every rank. hand over some threads start requests on one communicator,
-   others complete them pool       all threads take messages from one communicator by matched probes; each
-   message arrives once patience   threads that block on what comes late, next to threads that never stop
-   looking
+   Thread i draws the same steps on every rank.
+   hand over  some threads start requests on one communicator, others complete them
+   pool       all threads take messages from one communicator by matched probes; each message arrives once
+   parts      all threads make partitions of one message ready, and look which have arrived
+   patience   threads that block on what comes late, next to threads that never stop looking
 
-   argv: seed, threads, steps. */
+   argv: seed, threads, steps, seconds; where seconds are given the storm goes on for that long instead. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "check.h"
 
 enum { kThreadsMax = 16, kIntsMax = 20000, kIntsLong = 300000, kMessages = 120, kPoolTag = 7 };
+enum { kPartInts = 5000, kPartRounds = 12, kStepsPerLook = 32 };
 
 typedef struct {
   int id, rank, size;
@@ -25,7 +27,8 @@ typedef struct {
 } Thread;
 
 static unsigned seed = 1;
-static int threads = 4, steps = 40;
+static int threads = 4, steps = 40, seconds;
+static double storm_begin; /* at rank 0 */
 static int world_rank, world_size;
 static int storm_number; /* of this job: alike at all ranks, another one than other jobs' */
 static MPI_Comm shared_comm;
@@ -213,10 +216,15 @@ static void step_files(Thread* t, int step, int* out, int* in) {
   MPI_File_open(t->comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
                 &file);
   fill(out, n, t->rank, t->id, step);
-  if (draw(t, 2) == 0) {
+  const int form = draw(t, 3);
+  if (form == 0) {
     MPI_File_write_at_all(file, t->rank * block, out, n, MPI_INT, MPI_STATUS_IGNORE);
-  } else {
+  } else if (form == 1) {
     MPI_File_write_at(file, t->rank * block, out, n, MPI_INT, MPI_STATUS_IGNORE);
+  } else {
+    MPI_Request request;
+    MPI_File_iwrite_at(file, t->rank * block, out, n, MPI_INT, &request);
+    complete(t, &request, 1);
   }
   MPI_File_sync(file);
   MPI_Barrier(t->comm);
@@ -251,9 +259,10 @@ static void step_objects(Thread* t, int step, int* out, int* in) {
   }
   MPI_Type_free(&pair);
   MPI_Comm_create_keyval(copied, MPI_COMM_NULL_DELETE_FN, &key, NULL);
-  MPI_Comm_set_attr(t->comm, key, &in[step]);
+  void* const attribute = &in[step % kIntsMax];
+  MPI_Comm_set_attr(t->comm, key, attribute);
   MPI_Comm_get_attr(t->comm, key, &seen, &flag);
-  CHECK(flag && seen == &in[step], "thread %d: another attribute came back", t->id);
+  CHECK(flag && seen == attribute, "thread %d: another attribute came back", t->id);
   MPI_Comm_delete_attr(t->comm, key);
   MPI_Comm_free_keyval(&key);
   MPI_Info_create(&info);
@@ -269,10 +278,19 @@ static void step_objects(Thread* t, int step, int* out, int* in) {
   MPI_Errhandler_free(&handler);
 }
 
+static int goes_on(Thread* t, int step) {
+  int goes = step < steps;
+  if (seconds == 0) return goes;
+  if (step % kStepsPerLook != 0) return 1;
+  goes = MPI_Wtime() - storm_begin < seconds;
+  MPI_Bcast(&goes, 1, MPI_INT, 0, t->comm);
+  return goes;
+}
+
 static void* storm(void* argument) {
   Thread* t = argument;
   int* out = malloc(2 * kIntsMax * sizeof *out);
-  for (int step = 0; step < steps; step++) {
+  for (int step = 0; goes_on(t, step); step++) {
     switch (draw(t, 16)) {
       case 0:
         step_long(t, step);
@@ -409,6 +427,56 @@ static void* take_from_pool(void* argument) {
   return NULL;
 }
 
+/* ---- parts: one message of all threads, two partitions of each ---- */
+
+static MPI_Request part_requests[2]; /* the send and the receive, which has one partition for each thread */
+static int *parts_out, *parts_in;
+static pthread_barrier_t parts_gate;
+
+static void* make_parts_ready(void* argument) {
+  Thread* t = argument;
+  const int left = (t->rank + t->size - 1) % t->size, other = (t->id + 1) % threads;
+  int* const mine = parts_out + 2 * t->id * kPartInts;
+  for (int round = 0; round < kPartRounds; round++) {
+    if (t->id == 0) MPI_Startall(2, part_requests);
+    pthread_barrier_wait(&parts_gate);
+    fill(mine, 2 * kPartInts, t->rank, t->id, round);
+    if (draw(t, 2) == 0) {
+      MPI_Pready(2 * t->id + 1, part_requests[0]);
+      MPI_Pready(2 * t->id, part_requests[0]);
+    } else {
+      MPI_Pready_range(2 * t->id, 2 * t->id + 1, part_requests[0]);
+    }
+    for (int flag = 0; !flag;) {
+      MPI_Parrived(part_requests[1], other, &flag);
+      if (!flag) sched_yield();
+    }
+    expect(parts_in + 2 * other * kPartInts, 2 * kPartInts, left, other, round, "partition");
+    pthread_barrier_wait(&parts_gate);
+    if (t->id == 0) MPI_Waitall(2, part_requests, MPI_STATUSES_IGNORE);
+  }
+  return NULL;
+}
+
+static void run(Thread* all, void* (*odd)(void*), void* (*even)(void*));
+
+static void run_parts(Thread* all) {
+  const int n = 2 * threads * kPartInts;
+  const int right = (world_rank + 1) % world_size, left = (world_rank + world_size - 1) % world_size;
+  parts_out = malloc(2 * (size_t)n * sizeof *parts_out);
+  parts_in = parts_out + n;
+  pthread_barrier_init(&parts_gate, NULL, (unsigned)threads);
+  MPI_Psend_init(parts_out, 2 * threads, kPartInts, MPI_INT, right, 1, shared_comm, MPI_INFO_NULL,
+                 &part_requests[0]);
+  MPI_Precv_init(parts_in, threads, 2 * kPartInts, MPI_INT, left, 1, shared_comm, MPI_INFO_NULL,
+                 &part_requests[1]);
+  run(all, make_parts_ready, make_parts_ready);
+  MPI_Request_free(&part_requests[0]);
+  MPI_Request_free(&part_requests[1]);
+  pthread_barrier_destroy(&parts_gate);
+  free(parts_out);
+}
+
 /* ---- patience: threads that block and threads that test must both go on ---- */
 
 static int arrived;
@@ -458,6 +526,7 @@ int main(int argc, char** argv) {
   if (argc > 1) seed = (unsigned)atoi(argv[1]);
   if (argc > 2) threads = atoi(argv[2]);
   if (argc > 3) steps = atoi(argv[3]);
+  if (argc > 4) seconds = atoi(argv[4]);
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   CHECK(provided == MPI_THREAD_MULTIPLE, "thread level %d", provided);
   CHECK(threads >= 3 && threads <= kThreadsMax, "3 to %d threads", kThreadsMax);
@@ -471,6 +540,7 @@ int main(int argc, char** argv) {
     all[i] = (Thread){.id = i, .rank = world_rank, .size = world_size, .random = seed * 31u + (unsigned)i};
     MPI_Comm_dup(MPI_COMM_WORLD, &all[i].comm);
   }
+  storm_begin = MPI_Wtime();
   run(all, storm, storm);
   jobs_all = (threads + 1) / 2 * kMessages * 2;
   run(all, finish_requests, start_requests);
@@ -478,6 +548,7 @@ int main(int argc, char** argv) {
   run(all, take_from_pool, take_from_pool);
   for (int i = 0; i < world_size * kMessages; i++)
     CHECK(seen[i] == 1, "message %d came %d times", i, seen[i]);
+  run_parts(all);
   run(all, be_patient, be_patient);
   for (int i = 0; i < threads; i++) MPI_Comm_free(&all[i].comm);
   MPI_Comm_free(&shared_comm);
