@@ -79,3 +79,12 @@ def test_an_owner_that_dies_ends_the_waits_for_its_lock(mpiexec, build, mortal):
     done = mpiexec("-n", 4, "--nodes", 4, program, "dies", mortal, timeout=30)
     assert done.returncode == 128 + signal.SIGKILL, done.text
     assert f"rank {mortal}" in done.stderr, done.text
+
+
+def test_few_flushes_offer_the_processor(run):
+    """Where ranks share processors: beside a process that computes an offer costs milliseconds. Without any,
+    a rank that looks at a window in a loop would keep the processor of the one that is to change it."""
+    done = run("flushes.c", 2, environment={"TASUKI_SPIN_COUNT": "0"})
+    assert done.returncode == 0, done.text
+    offers = [int(line.split()[-1]) for line in done.stdout.splitlines()]
+    assert len(offers) == 2 and all(10 <= offer <= 640 for offer in offers), done.text

@@ -107,14 +107,16 @@ Code completed(Win& win) {
 /// The end of one that programs call in a loop until memory has changed: that must make progress, and give
 /// way to the rank that is to change it.
 ///
-/// Where each rank has a processor and the window needs no messages, it is enough to look now and then: the
-/// calls of a program do so besides (base/calls/call_board.hpp, is_poll_due). A call that has waited for
-/// messages has made progress.
+/// Where the window needs no messages it is enough to look now and then: the calls of a program do so besides
+/// (base/calls/call_board.hpp, is_poll_due). Ranks that share processors look more often, but by far not in
+/// each call: most calls complete operations and wait for nothing, and who offers its processor beside a
+/// process that computes has it back after milliseconds. A call that has waited for messages has made
+/// progress.
 Code looked(Win& win, bool waited = false) {
   if (waited) return completed(win);
-  constexpr std::uint32_t kSeldom = 1024;
-  if (++win.looks % kSeldom == 0 || win.messenger || win.process.config.spin_count == 0)
-    win.process.progress->poll_once();
+  constexpr std::uint32_t kSeldom = 1024, kSeldomShared = 64;
+  const std::uint32_t seldom = win.process.config.spin_count == 0 ? kSeldomShared : kSeldom;
+  if (++win.looks % seldom == 0 || win.messenger) win.process.progress->poll_once();
   return completed(win);
 }
 
