@@ -7,6 +7,7 @@ The other libraries are made here: of their MPI only what the program calls, for
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -132,6 +133,16 @@ def test_libraries_of_a_program_are_looked_at(other, program):
     hello = program(*by("RUNPATH", library.parent, library.name), source=main)
     assert run(hello) == (["size 1"], "")
     assert mpiexec(hello) == (["size 2"] * 2, "")
+
+
+@pytest.mark.skipif(shutil.which("mpiexec.hydra") is None, reason="MPICH's mpiexec is not there")
+@pytest.mark.parametrize("preloaded", ["", PREFIX / "lib/libtasuki_heap.so"])
+def test_mpich_s_mpiexec_starts_what_asks_for_debian_s_name(other, program, preloaded):
+    """Which sets nothing: LD_LIBRARY_PATH leads to our library. With the symmetric heap, too."""
+    soname = "libmpich.so.12"
+    hello = program(*by("RUNPATH", other(soname), soname))
+    variables = {"LD_LIBRARY_PATH": f"{PREFIX}/lib", "LD_PRELOAD": str(preloaded)}
+    assert run("mpiexec.hydra", "-n", 2, hello, **variables) == (["size 2"] * 2, "")
 
 
 def test_another_mpi_s_name_is_said_once_with_what_to_do(other, program):
