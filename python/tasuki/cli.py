@@ -14,7 +14,7 @@ import sys
 import typer
 from rich.markup import escape
 
-from tasuki.commands import Refusal, bench, compare, fit, io_chart, predict, report, trace, tune
+from tasuki.commands import Refusal, bench, compare, explain, fit, io_chart, predict, report, trace, tune
 
 HELP = """Measure an MPI library, model it, and let it choose.
 
@@ -31,6 +31,8 @@ HELP = """Measure an MPI library, model it, and let it choose.
         tasuki compare a.json b.json               what became faster, and what slower
 
         tasuki predict list.txt --run run.json     what communication will cost a program
+
+        tasuki explain solver.trace                why a program is slow, and what would help
 
     `tasuki COMMAND --help` tells more of each. From Python: `import tasuki; tasuki.load("run.json").frame()`.
     """
@@ -58,7 +60,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help=flowing(HELP),
 )
-for command in (bench, fit, predict, trace, io_chart, tune, compare, report):
+for command in (bench, fit, predict, trace, explain, io_chart, tune, compare, report):
     command.register(app)
 for registered in app.registered_commands:
     registered.help = flowing(registered.callback.__doc__ or "")

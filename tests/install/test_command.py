@@ -9,7 +9,7 @@ import sys
 import pytest
 from test_install import PREFIX, ROOT, done, output
 
-COMMANDS = ("bench", "fit", "predict", "tune", "compare", "report")
+COMMANDS = ("bench", "fit", "predict", "explain", "tune", "compare", "report")
 
 
 @pytest.fixture

@@ -1,0 +1,50 @@
+"""tasuki explain: where the time of a traced program went, and what would help."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import Annotated
+
+import typer
+
+from tasuki.commands import Refusal
+
+
+def register(app: typer.Typer) -> None:
+    app.command("explain")(explain)
+
+
+def explain(
+    file: Annotated[pathlib.Path, typer.Argument(metavar="TRACE", help="What mpiexec --trace wrote.")],
+    run: Annotated[
+        pathlib.Path | None,
+        typer.Option(metavar="RUN.json", help="The machine: what `tasuki bench` measured there."),
+    ] = None,
+    machine: Annotated[
+        str, typer.Option(metavar="NAME|FILE", help="The machine, as in `tasuki predict`.")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document and nothing else.")] = False,
+) -> None:
+    """Says why a program is slow, and what would help: what held it up and what could be gained, the
+    largest gain first.
+
+        mpiexec --trace -n 4 ./solver
+
+        tasuki explain solver.trace
+
+    With a machine, calls are also compared with what they should take there.
+    """
+    from tasuki import explain as explaining
+    from tasuki import machines, pricing, replay, trace
+    from tasuki.commands.predict import pricer_of
+    from tasuki.results import ResultsError
+
+    try:
+        pricer = pricer_of(run, machine, []) if run or machine else None
+        found = explaining.explain(trace.load(file), pricer)
+    except (trace.TraceError, replay.ReplayError) as error:
+        raise Refusal(str(error)) from None
+    except (ResultsError, machines.MachineError, pricing.PricingError) as error:
+        raise Refusal(str(error)) from None
+    print(json.dumps(found.document(), indent=1, ensure_ascii=False) if as_json else found.text())

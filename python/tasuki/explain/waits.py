@@ -1,0 +1,164 @@
+"""What ranks waited for: late ends of messages, chains of ranks that wait, the last ones at collectives."""
+
+from __future__ import annotations
+
+import collections
+
+from tasuki.explain.course import Course, Wait, Work, is_file
+from tasuki.explain.finding import CANDIDATES_MAX, Finding, of_phase, ranks_text, they
+from tasuki.units import time_text
+
+
+def find_chains(course: Course, waits: list[Wait]) -> None:
+    for wait in waits:
+        if wait.seconds < 1e-4 * course.seconds / max(1, len(course.lanes)) and len(waits) > 10_000:
+            continue  # so short that it changes nothing
+        earlier = [one for one in course.find_behind(wait) if one.kind == "late_sender"]
+        ranks = {wait.waiter.place.rank, wait.late.place.rank, *(one.late.place.rank for one in earlier)}
+        if wait.kind == "late_sender" and len(ranks) > 2:
+            wait.chain = True
+            for one in earlier:
+                one.chain = True
+
+
+def chains(course: Course, waits: list[Wait]) -> list[Finding]:
+    found = []
+    links: dict[tuple, list[Wait]] = collections.defaultdict(list)
+    for wait in waits:
+        if wait.chain:
+            links[wait.waiter.phase].append(wait)
+    for phase, members in links.items():
+        gain = course.seconds - course.run(dropped={wait.waiter for wait in members})
+        ranks = sorted({wait.waiter.place.rank for wait in members} | {w.late.place.rank for w in members})
+        seconds = sum(wait.seconds for wait in members)
+        name = most(members, lambda wait: wait.late.name)
+        found.append(
+            Finding(
+                "chain",
+                f"{ranks_text(ranks)} work one after another: each waits for a message ({name}"
+                f"{of_phase(phase)}) of a rank that waits itself, {time_text(seconds)} together",
+                "let all begin at once: break the dependence, or send pieces as soon as they are ready",
+                gain,
+                0.0,
+                ranks,
+                name,
+                phase,
+                seconds,
+            )
+        )
+    return found
+
+
+def late_ranks(course: Course, waits: list[Wait]) -> list[Finding]:
+    """Messages whose other end came late because it computed, or was in another call."""
+    groups: dict[tuple, list[Wait]] = collections.defaultdict(list)
+    together: dict[tuple, list[Wait]] = collections.defaultdict(list)
+    for wait in waits:
+        # Behind calls of its own: that is the latency of messages, no lateness.
+        if (
+            wait.kind != "collective"
+            and not wait.chain
+            and (wait.behind in ("computing", "waiting") or is_file(wait.behind))
+        ):
+            groups[wait.kind, wait.late.place.rank, wait.late.name, wait.late.phase].append(wait)
+            together[wait.kind, -1, wait.late.name, wait.late.phase].append(wait)
+    found, alone = [], {}
+    for key, members in longest(groups):
+        one = late_rank(course, key, members)
+        found.append(one)
+        alone[one.kind] = max(alone.get(one.kind, 0.0), one.gain_seconds)
+    for key, members in longest(together):
+        if len({wait.late.place.rank for wait in members}) > 1:
+            one = late_rank(course, key, members)
+            if one.gain_seconds > 1.5 * alone.get(one.kind, 0.0):
+                found.append(one)
+    return found
+
+
+def late_rank(course: Course, key: tuple, members: list[Wait]) -> Finding:
+    kind, rank, name, phase = key
+    in_time = course.seconds - course.run(dropped={wait.waiter for wait in members})
+    work = Work(course)
+    for wait in members:
+        work.share([wait.waiter, wait.late])
+    shared = course.seconds - course.run(gaps=work.gaps)
+    late = sorted({wait.late.place.rank for wait in members})
+    waiting = sorted({wait.waiter.place.rank for wait in members})
+    seconds = sum(wait.seconds for wait in members)
+    behind = most(members, lambda wait: wait.behind)
+    behind = {"computing": "behind computing", "waiting": "behind waits of its own"}.get(
+        behind, f"in {behind}"
+    )
+    call = most(members, lambda wait: wait.waiter.name)
+    verb = "send" if kind == "late_sender" else "receive"
+    text = (
+        f"{they(late, verb)} late ({name}{of_phase(phase)}), {behind}: {they(waiting, 'wait')} in {call} "
+        f"{times(len(members))}, {time_text(seconds)} together"
+    )
+    if in_time >= shared:
+        advice = (
+            "send it before that work"
+            if kind == "late_sender"
+            else "receive it before that work, or send by MPI_Isend"
+        )
+    else:
+        advice = f"give part of the work of {ranks_text(late)} to {ranks_text(waiting)}"
+    return Finding(kind, text, advice, max(in_time, shared, 0.0), 0.0, late, name, phase, seconds)
+
+
+def collectives(course: Course, waits: list[Wait]) -> list[Finding]:
+    groups: dict[tuple, list[Wait]] = collections.defaultdict(list)
+    for wait in waits:
+        if wait.kind == "collective":
+            groups[wait.waiter.name, wait.waiter.phase].append(wait)
+    of_step = {id(step): steps for steps in course.instances for _, step in steps}
+    found = []
+    for (name, phase), members in longest(groups):
+        work, done = Work(course), set()
+        for wait in members:
+            steps = of_step.get(id(wait.late), [(None, wait.waiter), (None, wait.late)])
+            if id(wait.late) in of_step and id(steps) in done:
+                continue
+            done.add(id(steps))
+            work.share([step for _, step in steps])
+        gain = course.seconds - course.run(gaps=work.gaps)
+        seconds = sum(wait.seconds for wait in members)
+        late, waiting = collections.Counter(), collections.Counter()
+        for wait in members:
+            late[wait.late.place.rank] += wait.seconds
+            waiting[wait.waiter.place.rank] += wait.seconds
+        ranks = sorted(rank for rank, part in late.items() if part > 0.1 * seconds) or sorted(late)
+        longest_rank, longest_wait = waiting.most_common(1)[0]
+        found.append(
+            Finding(
+                "collective",
+                f"{they(sorted(waiting), 'wait')} in {name}{of_phase(phase)} for {ranks_text(ranks)}, "
+                f"{time_text(seconds)} together, rank {longest_rank} longest ({time_text(longest_wait)})",
+                f"share the work evenly: {they(ranks, 'come')} last",
+                max(gain, 0.0),
+                0.0,
+                ranks,
+                name,
+                phase,
+                seconds,
+            )
+        )
+    return found
+
+
+def longest(groups: dict[tuple, list[Wait]]) -> list[tuple[tuple, list[Wait]]]:
+    """Those with the longest waits."""
+    found = sorted(groups.items(), key=lambda one: -sum(wait.seconds for wait in one[1]))
+    return found[:CANDIDATES_MAX]
+
+
+def times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def most(waits: list[Wait], name) -> str:
+    """The name with the longest waits."""
+    sums = collections.Counter()
+    for wait in waits:
+        sums[name(wait)] += wait.seconds
+    return sums.most_common(1)[0][0]
