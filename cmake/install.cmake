@@ -116,7 +116,7 @@ tasuki_link(mpiexec mpirun ${BINDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/mbl DESTINATION ${ROOT}${DATADIR}/tasuki
         FILES_MATCHING PATTERN *.cpp PATTERN *.hpp)
 install(FILES ${PROJECT_SOURCE_DIR}/bench/shared_pair.h DESTINATION ${ROOT}${DATADIR}/tasuki)
-foreach(program mbl price algorithms message_ways network_ways)
+foreach(program mbl price algorithms message_ways network_ways tasuki_simulate)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${ROOT}${LIBEXECDIR}/tasuki)
   endif()

@@ -14,7 +14,19 @@ import sys
 import typer
 from rich.markup import escape
 
-from tasuki.commands import Refusal, bench, compare, explain, fit, io_chart, predict, report, trace, tune
+from tasuki.commands import (
+    Refusal,
+    bench,
+    compare,
+    explain,
+    fit,
+    io_chart,
+    predict,
+    report,
+    simulate,
+    trace,
+    tune,
+)
 
 HELP = """Measure an MPI library, model it, and let it choose.
 
@@ -33,6 +45,8 @@ HELP = """Measure an MPI library, model it, and let it choose.
         tasuki predict list.txt --run run.json     what communication will cost a program
 
         tasuki explain solver.trace                why a program is slow, and what would help
+
+        tasuki simulate --machine k-computer       what a collective takes on a machine one does not have
 
     `tasuki COMMAND --help` tells more of each. From Python: `import tasuki; tasuki.load("run.json").frame()`.
     """
@@ -60,7 +74,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help=flowing(HELP),
 )
-for command in (bench, fit, predict, trace, explain, io_chart, tune, compare, report):
+for command in (bench, fit, predict, simulate, trace, explain, io_chart, tune, compare, report):
     command.register(app)
 for registered in app.registered_commands:
     registered.help = flowing(registered.callback.__doc__ or "")

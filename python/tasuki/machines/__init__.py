@@ -19,6 +19,7 @@ from tasuki import fit
 from tasuki.results import Row, Run
 
 VERSION = 1
+GUESS = "guess"  # the source of a number that nobody printed
 FOLDER = pathlib.Path(__file__).parent
 
 PARAMETERS = {
@@ -100,6 +101,28 @@ class Curve:
         ]
 
 
+TOPOLOGIES = {
+    "torus": ("shape",),
+    "crossbar": ("shape",),
+    "fat_tree": ("down", "up", "links"),
+    "dragonfly": ("down", "links", "shape"),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Topology:
+    """What connects the nodes, for `tasuki simulate`."""
+
+    kind: str
+    shape: list[int]  # torus: its extents; crossbar: the nodes; dragonfly: the nodes at a router
+    down: list[int] = dataclasses.field(default_factory=list)  # fat tree: below a switch, level by level
+    up: list[int] = dataclasses.field(default_factory=list)  # above it
+    links: list[int] = dataclasses.field(default_factory=list)  # to each of these
+    slow: list[dict] = dataclasses.field(default_factory=list)  # links with less than the rate
+    source: str = ""
+    note: str = ""
+
+
 @dataclasses.dataclass
 class Machine:
     name: str
@@ -108,6 +131,7 @@ class Machine:
     parameters: dict[str, Parameter] = dataclasses.field(default_factory=dict)
     curves: list[Curve] = dataclasses.field(default_factory=list)
     path: str = ""
+    topology: Topology | None = None
 
     def value(self, name: str) -> float | None:
         """A parameter, or None where it is unknown or not told of."""
@@ -184,6 +208,9 @@ def save(machine: Machine, path: str | pathlib.Path) -> None:
         f" {text_of(name)}: {text_of(getattr(machine, name))}," for name in ("name", "title", "sources")
     ]
     lines += [' "parameters": {', ",\n".join(f"  {one}" for one in parts["parameters"]), " },"]
+    if machine.topology is not None:
+        topology = {name: one for name, one in dataclasses.asdict(machine.topology).items() if one}
+        lines += [f' "topology": {text_of(topology)},']
     lines += [' "curves": [', ",\n".join(f"  {one}" for one in parts["curves"]), " ]", "}"]
     path = pathlib.Path(path)
     draft = path.with_name(path.name + ".part")
@@ -278,7 +305,7 @@ def machine_of(document, place: str) -> Machine:
         raise MachineError(f"{place}: has no field tasuki_machine: expected a machine (docs/model.md)")
     if document["tasuki_machine"] != VERSION:
         raise MachineError(f"{place}: tasuki_machine = {document['tasuki_machine']!r}, expected {VERSION}")
-    fields = ("tasuki_machine", "name", "title", "sources", "parameters", "curves")
+    fields = ("tasuki_machine", "name", "title", "sources", "parameters", "topology", "curves")
     reader = Reader(document, place, fields)
     sources = reader.object("sources")
     parameters = {}
@@ -290,13 +317,44 @@ def machine_of(document, place: str) -> Machine:
         parameters[name] = parameter_of(one, f"{place}: parameters.{name}", sources)
     curves = [curve_of(one, f"{place}: curves[{i}]", sources) for i, one in enumerate(reader.array("curves"))]
     name = reader.text("name") or pathlib.Path(place).stem
-    return Machine(name, reader.text("title"), sources, parameters, curves)
+    machine = Machine(name, reader.text("title"), sources, parameters, curves)
+    if "topology" in document:
+        machine.topology = topology_of(document["topology"], f"{place}: topology", sources)
+    return machine
+
+
+def topology_of(document, place: str, sources: dict) -> Topology:
+    fields = ("kind", "shape", "down", "up", "links", "slow", "source", "note")
+    reader = Reader(document, place, fields)
+    kind = reader.text("kind")
+    if kind not in TOPOLOGIES:
+        raise reader.wrong("kind", f"one of {', '.join(TOPOLOGIES)}")
+    lists = {}
+    for name in ("shape", "down", "up", "links"):
+        lists[name] = reader.array(name)
+        whole = all(isinstance(one, int) and not isinstance(one, bool) and one >= 1 for one in lists[name])
+        if not whole or (name in TOPOLOGIES[kind] and not lists[name]):
+            raise reader.wrong(name, "an array of whole numbers from 1 on")
+    levels = {name: lists[name] for name in TOPOLOGIES[kind] if name != "shape"}
+    for name, numbers in levels.items():
+        if len(numbers) != len(lists["down"]) or (kind == "dragonfly" and len(numbers) != 3):
+            raise reader.wrong(name, "3 numbers" if kind == "dragonfly" else "a number for each level")
+    slow = [slow_of(one, f"{place}.slow[{i}]") for i, one in enumerate(reader.array("slow"))]
+    return Topology(kind, **lists, slow=slow, source=source_of(reader, sources), note=reader.text("note"))
+
+
+def slow_of(document, place: str) -> dict:
+    """A link between two nodes that has but a part of the rate."""
+    reader = Reader(document, place, ("from", "to", "factor"))
+    link = {name: reader.whole(name, 0) for name in ("from", "to")}
+    return link | {"factor": reader.number("factor", above=True)}
 
 
 def source_of(reader: Reader, sources: dict) -> str:
     source = reader.text("source")
-    if source not in sources:
-        raise reader.wrong("source", f"one of {', '.join(sources) or 'the sources, of which there are none'}")
+    if source not in sources and source != GUESS:
+        known = ", ".join(sources) or "the sources, of which there are none"
+        raise reader.wrong("source", f"one of {known}, or the word {GUESS}")
     return source
 
 

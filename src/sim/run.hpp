@@ -1,0 +1,52 @@
+// Runs the schedules of a collective, one for each rank, on a simulated machine.
+//
+// A transfer is made of three shares, one after the other: the sender's processor (software), the way
+// (latency), and the flow. A rank's processor does one thing at a time: the software of its sends, reductions
+// and copies. From one rank to another one transfer is on its way at a time. What is between ranks of one
+// host takes no link: it is a copy.
+//
+// By rounds: as the library's executor does it (coll/run/execution.cpp), a round starts when all of the one
+// before is over. By data: each step starts when the steps of its rank are over that wrote what it reads, and
+// those that read or wrote what it writes.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "coll/schedule/schedule.hpp"
+#include "sim/flow.hpp"
+
+namespace tasuki::sim {
+
+enum class Way : std::uint8_t { kRounds, kData };
+
+struct Costs {
+  double software_seconds = 0;          // L_S, of the sender for each transfer
+  double hardware_seconds = 0;          // L_H
+  double reduced_bytes_per_second = 0;  // T_C; 0: a reduction takes no time
+  double copied_bytes_per_second = 0;   // of a copy, and of transfers on a host; 0: no time
+};
+
+struct Job {
+  int ranks = 1;
+  int ranks_per_host = 1;
+  Way way = Way::kRounds;
+  Costs costs;
+  Count reduced_element_bytes = 1;  // of kSendType and kReceiveType
+  /// Writes the schedule of a rank.
+  std::function<void(int rank, Schedule& schedule)> write;
+};
+
+struct Outcome {
+  double seconds = 0;
+  double messages = 0;
+  double bytes = 0;          // that ranks sent, on all ways
+  double network_bytes = 0;  // of these, between hosts
+  double received_bytes = 0;
+  double processor_busy_seconds = 0;  // of the rank that is busy the longest
+  bool complete = false;              // all steps of all ranks were done
+};
+
+Outcome run(const Job& job, Flows& flows);
+
+}  // namespace tasuki::sim
