@@ -38,6 +38,16 @@ def record(mpiexec, tmp_path):
     return run
 
 
+def test_a_job_is_explained_when_it_has_ended(mpiexec, tmp_path):
+    environment = {"TASUKI_PYTHON": sys.executable}
+    path = tmp_path / "made.trace"
+    done = mpiexec("-n", 2, "--explain", f"--trace={path}", standard(), "calls", environment=environment)
+    assert done.returncode == 0, done.text
+    told = done.stderr.split("bytes sent; ", 1)[1]
+    assert f"{path}: 2 ranks, " in told and "Not recorded, so not judged: source lines" in told, done.text
+    assert path.exists()
+
+
 def compile_for_mpich():
     program = PROGRAMS / "traced-mpich"
     PROGRAMS.mkdir(parents=True, exist_ok=True)

@@ -420,6 +420,12 @@ bool trace(Parser& parser) {
   return !parser.options->trace_file.empty() || parser.fail(parser.given + "=: expected the name of a file");
 }
 
+bool explain(Parser& parser) {
+  parser.options->trace = true;
+  parser.options->explain = true;
+  return true;
+}
+
 bool io_times(Parser& parser) {
   parser.options->io_times = true;
   if (!parser.has_attached) return true;
@@ -567,6 +573,10 @@ constexpr Option kOptions[] = {
      "record every call that sends, receives or waits, for tasuki predict; to PROGRAM.trace, or with "
      "--trace=FILE to FILE",
      trace},
+    {Group::kJob, "explain", "",
+     "record as --trace does, and say at the end what held the program up (tasuki explain), on standard "
+     "error",
+     explain},
     {Group::kJob, "io-times", "",
      "record when the phases of collective accesses to files began and ended, for tasuki io-chart; to "
      "PROGRAM.iotimes, or with --io-times=FILE to FILE",

@@ -75,6 +75,7 @@ struct Options {
   StatisticsForm statistics = StatisticsForm::kNone;
   std::string statistics_file;  // where to; empty: standard error, or standard output for kJson
   bool trace = false;
+  bool explain = false;    // what the trace says is explained at the end
   std::string trace_file;  // where to; empty: the program's name and .trace
   bool io_times = false;
   std::string io_times_file;  // where to; empty: the program's name and .iotimes

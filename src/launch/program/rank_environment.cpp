@@ -152,6 +152,10 @@ std::string installed_trace() {
   return installed(TASUKI_LIBDIR_FROM_BINDIR, "libtasuki_trace.so", R_OK);
 }
 
+std::string installed_command(const char* name) {
+  return installed(".", name, X_OK);
+}
+
 std::string installed_program(const char* name) {
   return installed(TASUKI_LIBEXECDIR_FROM_BINDIR, name, X_OK);
 }

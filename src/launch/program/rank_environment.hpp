@@ -69,6 +69,8 @@ std::string installed_heap();
 
 /// The library of that installation that records calls (--trace), or an empty string.
 std::string installed_trace();
+/// A command beside mpiexec, or an empty string.
+std::string installed_command(const char* name);
 
 /// A program of that installation that is not for users, or an empty string.
 std::string installed_program(const char* name);

@@ -127,7 +127,9 @@ bool Reports::print_recordings() {
   if (io_times_.begun()) console_.say("mpiexec: " + io_times_.report() + lost);
   if (!options_.trace || !trace_.begun()) return true;
   console_.say("mpiexec: " + trace_.merge() + lost);
-  return trace_.error().empty();
+  if (!trace_.error().empty()) return false;
+  if (options_.explain && trace_.made()) console_.say(trace_.explain());
+  return true;
 }
 
 }  // namespace tasuki::launch

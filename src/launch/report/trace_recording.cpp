@@ -3,7 +3,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -71,6 +73,48 @@ std::string block_head(const char* kind, std::string payload) {
   head.append(reinterpret_cast<const char*>(&size), sizeof size);
   head.append(reinterpret_cast<const char*>(&sum), sizeof sum);
   return head;
+}
+
+/// Runs a program, and returns what it writes to its standard output and error.
+std::string output_of(std::vector<std::string> command) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return format("cannot make a pipe: %s", strerror(errno));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigset_t all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::vector<char*> arguments;
+  for (std::string& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  pid_t pid = -1;
+  const int error = posix_spawn(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  std::string text;
+  char piece[4096];
+  while (error == 0) {
+    const ssize_t got = read(ends[0], piece, sizeof piece);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(piece, static_cast<std::size_t>(got));
+  }
+  close(ends[0]);
+  if (error != 0) return format("cannot run '%s': %s", command[0].c_str(), strerror(error));
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
 }
 
 std::string in_bytes(long long bytes) {
@@ -219,6 +263,12 @@ std::string TraceRecording::merge() {
   rmdir(folder_.c_str());
   return format("%s: %lld calls of %zu rank%s, %s sent; %s", file_.c_str(), calls_, parts.size(),
                 parts.size() == 1 ? "" : "s", in_bytes(sent_bytes_).c_str(), in_bytes(file_bytes_).c_str());
+}
+
+std::string TraceRecording::explain() const {
+  const std::string command = installed_command("tasuki");
+  if (command.empty()) return "mpiexec: --explain: the command tasuki is not in this installation";
+  return output_of({command, "explain", absolute_path(file_)});
 }
 
 }  // namespace tasuki::launch

@@ -33,6 +33,10 @@ class TraceRecording {
   /// Makes one file of the parts. Returns a line about it; what went wrong is in error(), too.
   std::string merge();
   const std::string& error() const { return error_; }
+  /// There is a trace: merge() found parts.
+  bool made() const { return file_bytes_ > 0; }
+  /// What `tasuki explain` says of that file, or why it says nothing. REQUIRES: made().
+  std::string explain() const;
 
  private:
   struct Part;
