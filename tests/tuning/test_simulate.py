@@ -135,6 +135,13 @@ def test_the_paper_of_the_k_computer():
             assert abs(one.off) <= 0.06, one
 
 
+def test_the_paper_of_the_earth_simulator():
+    found = simulation.paper_000(SIMULATOR)
+    assert [one.quantity for one in found] == ["exchange", "Trans7", "Trans7"] * 2
+    for one in found:
+        assert abs(one.off) <= 0.04, one
+
+
 def test_fit_finds_the_line():
     line = simulation.fit([1000, 2000, 4000], [3e-6 + size / 2e9 for size in (1000, 2000, 4000)])
     assert line.bytes_per_second == pytest.approx(2e9)

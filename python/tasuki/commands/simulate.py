@@ -38,7 +38,7 @@ def simulate(
         typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter of the machine. Repeatable."),
     ] = None,
     paper: Annotated[
-        str, typer.Option(metavar="004", help="A paper's table: predicted, printed, off by.")
+        str, typer.Option(metavar="004|000", help="A paper's table: predicted, printed, off by.")
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document and nothing else.")] = False,
 ) -> None:
