@@ -83,7 +83,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (options.version) {
-    std::puts("mpiexec (Tasuki) " TASUKI_VERSION);
+    std::printf("mpiexec (Tasuki) %s%s\n", TASUKI_VERSION,
+                *TASUKI_COMMIT != '\0' ? ", commit " TASUKI_COMMIT : "");
     return 0;
   }
   if (options.info != InfoForm::kNone) {

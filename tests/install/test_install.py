@@ -156,6 +156,15 @@ def test_library_exports_mpi_and_nothing_else(library, functions, others):
     assert symbols - others - names == {"P" + name for name in names}
 
 
+def test_mpiexec_tells_its_version_and_commit():
+    text = output(PREFIX / "bin/mpiexec", "--version")
+    version = re.search(r"project\(tasuki VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+    commit = re.fullmatch(rf"mpiexec \(Tasuki\) {re.escape(version)}(?:, commit ([0-9a-f]{{12}}))?", text)
+    assert commit, text
+    if (ROOT / ".git").exists():
+        assert output("git", "-C", ROOT, "cat-file", "-t", commit.group(1)) == "commit"
+
+
 @pytest.mark.parametrize(("name", "library"), [("mpich", "mpi"), ("mpichfort", "mpifort")])
 def test_debian_s_names_lead_to_the_library_beside_them(name, library, tmp_path):
     """Also where another library of that name comes first; who asks for both names has one library."""
