@@ -14,6 +14,7 @@
 #   make predict-kernels   what the model says of them              make fortran-calls   what a call takes in Fortran
 #   make fit-collectives   the collectives' model, fitted            make network      the cost of virtual nodes
 #   make regret        how good that model's choices are             make fabric       messages over libfabric, timed
+#   make wheel         a Python wheel of all of it, and its size
 #   make format        all sources, in place                         make tidy         the style, as a test
 #   make generate      the generated sources, from the standard      make clean        remove build/
 
@@ -35,10 +36,10 @@ QUIETLY := tools/quietly
 
 .PHONY: help setup build demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
     bench-spam-lammps bench-hosts bench-kernels bench-npb npb-bin predict-kernels fortran-calls io-calls fit-collectives \
-    regret network fabric peers format tidy generate clean
+    regret network fabric peers wheel format tidy generate clean
 
 help:
-	@sed -n '5,19s/^# *//p' Makefile
+	@sed -n '5,20s/^# *//p' Makefile
 
 ## Set-up, in three sections: what the build needs, the demo, and the tests. A target asks for its own alone.
 setup: $(STAMPS)/system-test $(STAMPS)/venv-test
@@ -74,6 +75,12 @@ build: $(BUILD)/release/build.ninja
 
 generate: $(STAMPS)/venv-test
 	@$(QUIETLY) "generating" $(LOGS)/generate.log $(IN_VENV)/python -m bindgen
+
+# Of this machine's glibc and libraries. It builds everything, in a tree of its own, which a second time takes what is there.
+wheel: $(STAMPS)/venv-build
+	@$(QUIETLY) "building a wheel" $(LOGS)/wheel.log $(IN_VENV)/python -m pip wheel --no-deps \
+	    --disable-pip-version-check --config-settings=build-dir=$(BUILD)/wheel-tree -w $(BUILD)/wheel .
+	@du -h $(BUILD)/wheel/*.whl
 
 ## What it does
 demo: build $(STAMPS)/system-demo $(STAMPS)/venv-demo

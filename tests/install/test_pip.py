@@ -6,6 +6,7 @@ It builds everything once more, so only `make test-long` (TASUKI_TEST_LONG=1) ru
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
@@ -34,11 +35,16 @@ TREE = [
 def test_pip_installs_the_tree_and_its_package(tmp_path):
     venv = tmp_path / "venv"
     output(sys.executable, "-m", "venv", venv)
-    command = [venv / "bin/pip", "install", "--disable-pip-version-check", ROOT]
+    command = [venv / "bin/pip", "install", "--disable-pip-version-check", f"{ROOT}[report]"]
     installed = subprocess.run(command, capture_output=True, text=True, timeout=1700, check=False)
     assert installed.returncode == 0, installed.stdout[-4000:] + installed.stderr[-4000:]
     for name in TREE:
         assert (venv / name).exists(), name
+
+    # What the system may lack comes along.
+    for program in (venv / "bin/mpiexec", venv / "libexec/tasuki-source-lines"):
+        for name in re.findall(r"lib(?:hwloc|dw|elf|udev|lzma|z|bz2)\S* => (\S+)", output("ldd", program)):
+            assert os.path.samefile(os.path.dirname(name), venv / "lib/tasuki"), f"{program} loads {name}"
 
     python = venv / "bin/python"
     version = output(python, "-c", "import tasuki; print(tasuki.__version__)")
