@@ -166,11 +166,26 @@ def ping_pong():
     return [first.end(first.now), second.end(first.now)]
 
 
+def halo():
+    """Two ranks exchange by MPI_Isend, MPI_Irecv and MPI_Waitall; rank 1 computes 1000 µs, rank 0 600."""
+    clocks = [Clock(rank, 2) for rank in range(2)]
+    for step in range(10):
+        for rank, clock in enumerate(clocks):
+            peer, made = 1 - rank, 2 * step
+            clock.compute(1000 if rank == 1 else 600)
+            clock.call("MPI_Irecv", clock.now + 1, source=peer, received=64, made=1)
+            clock.call("MPI_Isend", clock.now + 1, peer=peer, sent=64, block=64, made=1)
+            done = [(made, peer, 64), (made + 1, -1, -1)]
+            clock.call("MPI_Waitall", 1004 * (step + 1), done=done, group=0)
+    return [clock.end() for clock in clocks]
+
+
 REASONS = {
     # program: kind, its ranks, the gain as a part of the program's time, words
     late_sender: ("late_sender", [0], (0.28, 0.32), "rank 0 sends late (MPI_Send), behind computing"),
     late_receiver: ("late_receiver", [1], (0.34, 0.38), "rank 1 receives late (MPI_Recv), behind computing"),
     imbalance: ("collective", [3], (0.43, 0.46), 'MPI_Allreduce in phase "solve" for rank 3'),
+    halo: ("late_sender", [1], (0.18, 0.21), "rank 1 sends late (MPI_Isend), behind computing"),
     late_root: ("collective", [0], (0.4, 0.56), "MPI_Bcast for rank 0"),
     chain: ("chain", [0, 1, 2, 3], (0.7, 0.76), "ranks 0-3 work one after another"),
     small_messages: ("small_messages", [0], (0.6, 0.67), "rank 0 sends rank 1 500 small messages"),
