@@ -32,6 +32,7 @@ RIGHT = {
     "waking": [["SENDERS=2", "PACKETS=2"], ["SENDERS=2", "PACKETS=2", "CAREFUL"]],
     "network": [["MESSAGES=3"], ["INDICES=2", "CANCELS=2", "CREDIT=2"]],
     "connections": [["PACKETS=2", "PACKETS_BACK=2"]],
+    "favour": [["TURNS=2"], ["THREADS=2", "TURNS=4"]],
 }
 RIGHT_LONG = {
     "messages": [
@@ -52,6 +53,7 @@ RIGHT_LONG = {
         ["MESSAGES=3", "RECEIVES=3", "INDICES=2", "CREDIT=2"],
     ],
     "connections": [["PACKETS=3", "PACKETS_BACK=3", "DROPS=4"]],
+    "favour": [["TURNS=3"], ["THREADS=2", "TURNS=8"]],
 }
 # Runs that reach every statement: one that no run reached would be one that nothing is known of.
 EVERY_STATEMENT = [RIGHT["messages"][1], RIGHT["waking"][0], RIGHT["network"][1]]
@@ -98,6 +100,12 @@ BROKEN = {
         "ANSWER_NOT_AWAITED": [],
         "LEFT_BEFORE_THE_BYTES": [],
         "BYE_WITHOUT_AN_ANSWER": [],
+    },
+    "favour": {
+        "ONE_WORD": ["THREADS=2", "TURNS=4"],
+        "NO_BARRIER": [],
+        "NO_SECOND_LOOK": [],
+        "NO_WAIT": [],
     },
 }
 

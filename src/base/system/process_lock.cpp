@@ -67,28 +67,36 @@ void ProcessLock::note_turn() {
 
 /// The mutex has been taken: ends another thread's favour, or gives one to this thread.
 void ProcessLock::share_or_favour() {
+  if (favoured_.load(std::memory_order_relaxed) != nullptr) return end_favour();
   const Thread self = this_thread();
-  if (favoured_.load(std::memory_order_relaxed) != kNobody) return end_favour();
   if (last_ != self) {
     last_ = self;
     in_a_row_ = 0;
   } else if (++in_a_row_ >= turns_to_favour_) {
-    favoured_.store(self, std::memory_order_relaxed);  // from its next turn on
+    favoured_.store(own_favour(), std::memory_order_release);  // from its next turn on
   }
+}
+
+ProcessLock::Favour* ProcessLock::own_favour() {
+  const Thread self = this_thread();
+  for (Favour& one : favours_) {
+    if (one.owner == self) return &one;
+  }
+  return &favours_.emplace_back(self);
 }
 
 void ProcessLock::end_favour() {
   turns_to_favour_ = std::min(turns_to_favour_ * kTurnsFactor, kTurnsToFavourMax);
   in_a_row_ = 0;
   last_ = this_thread();
-  favoured_.store(kNobody, std::memory_order_relaxed);
+  const Favour* const ended = favoured_.exchange(nullptr, std::memory_order_relaxed);
   if (!fence_all_processors()) {
     // Forbidden since. A processor keeps nothing that it is to write for a millisecond.
     may_favour_ = false;
     nap(1'000'000);
   }
   waiting_.fetch_add(1, std::memory_order_relaxed);
-  for (int looks = 0; inside_.load(std::memory_order_acquire); ++looks) {
+  for (int looks = 0; ended->inside.load(std::memory_order_acquire); ++looks) {
     if (looks < kSpins) {
       relax_processor();
     } else if (looks < kSpins + kOffers) {

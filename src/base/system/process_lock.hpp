@@ -9,20 +9,23 @@
 //
 // Taking and giving back a mutex are two locked instructions, which wait for all that the processor has
 // written: nearly half of what a short message takes. So a thread that has taken it many times with no other
-// one between is *favoured*: it says that it is inside by a plain store, and looks whether it is still
-// favoured. Whoever else comes takes the mutex, ends the favour, has every processor see that (membarrier),
-// and waits until the favoured thread is not inside. As the favoured thread writes and then reads, and the
-// other one writes, runs a barrier on all processors and then reads, one of the two sees the other. Each time
-// the favour was ended it takes longer to be favoured again.
+// one between is *favoured*: it says that it is inside by a plain store to a word of its own, and looks
+// whether it is still favoured. Whoever else comes takes the mutex, ends the favour, has every processor see
+// that (membarrier), and waits until the favoured thread is not inside. As the favoured thread writes and
+// then reads, and the other one writes, runs a barrier on all processors and then reads, one of the two sees
+// the other. Each time the favour was ended it takes longer to be favoured again. docs/models/favour.pml is
+// this as a model; there one word for whoever is favoured is caught: a thread that was, and comes late, would
+// clear another's.
 //
 // Thread safety: all of it; the members beside the mutex are relaxed where they decide what is fair, never
 // what is right. These are written by locked instructions alone, which helgrind and drd take for no race.
 // Favours they would not understand: may_favour() is not called where they watch.
 //
 // Invariants:
-//  1. Whoever holds the mutex and has seen `inside_` false since it ended the favour holds the lock. So does
-//  the favoured thread while `inside_` is true, and it has looked since it wrote that.
-//  2. `favoured_` is written by who holds the mutex.
+//  1. Whoever holds the mutex and has seen the favoured thread's `inside` false since it ended the favour
+//  holds the lock. So does the favoured thread while its `inside` is true, and it has looked since it wrote
+//  that.
+//  2. `favoured_` is written by who holds the mutex, and a thread's `inside` by that thread.
 #pragma once
 
 #include <pthread.h>
@@ -30,6 +33,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 
 namespace tasuki {
@@ -40,16 +44,17 @@ class ProcessLock {
     if (!enter_favoured()) lock_mutex();
   }
   void unlock() {
-    if (!is_by_favour_) return mutex_.unlock();
-    is_by_favour_ = false;
-    inside_.store(false, std::memory_order_release);
+    Favour* const favour = by_favour_;
+    if (favour == nullptr) return mutex_.unlock();
+    by_favour_ = nullptr;
+    favour->inside.store(false, std::memory_order_release);
   }
 
   /// From now on a thread may be favoured, where the system has membarrier; returns whether it has. Before
   /// other threads use the lock.
   bool may_favour();
   /// Whether a thread is at present.
-  bool is_favouring() const { return favoured_.load(std::memory_order_relaxed) != kNobody; }
+  bool is_favouring() const { return favoured_.load(std::memory_order_relaxed) != nullptr; }
   /// So many turns in a row a thread takes before it is favoured for the first time.
   static constexpr std::uint32_t kTurnsToFavourMin = 256;
 
@@ -81,16 +86,23 @@ class ProcessLock {
   static constexpr Thread kNobody = 0;
   static constexpr std::uint32_t kTurnsToFavourMax = 1 << 20;
 
+  /// Of a thread that is favoured, or was.
+  struct alignas(64) Favour {
+    explicit Favour(Thread thread) : owner(thread) {}
+    const Thread owner;
+    std::atomic<bool> inside = false;  // writer: the owner; release and acquire
+  };
+
   bool enter_favoured() {
-    const Thread favoured = favoured_.load(std::memory_order_relaxed);
-    if (favoured == kNobody || favoured != this_thread()) return false;
-    inside_.store(true, std::memory_order_relaxed);
+    Favour* const favour = favoured_.load(std::memory_order_acquire);
+    if (favour == nullptr || favour->owner != this_thread()) return false;
+    favour->inside.store(true, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // end_favour() has the other half
-    if (favoured_.load(std::memory_order_relaxed) == favoured) [[likely]] {
-      is_by_favour_ = true;
+    if (favoured_.load(std::memory_order_relaxed) == favour) [[likely]] {
+      by_favour_ = favour;
       return true;
     }
-    inside_.store(false, std::memory_order_release);
+    favour->inside.store(false, std::memory_order_release);
     return false;
   }
 
@@ -98,15 +110,16 @@ class ProcessLock {
   void lock_among_others();
   void note_turn();
   void share_or_favour();
+  Favour* own_favour();
   void end_favour();
 
   std::mutex mutex_;
   std::atomic<std::uint32_t> waiting_ = 0;    // threads that have asked for it, in lock()
   std::atomic<std::uint32_t> turns_ = 0;      // of threads that waited; writer: who holds the lock
   std::atomic<std::uint32_t> overtakes_ = 0;  // since the last of these turns; writer: who holds the lock
-  std::atomic<Thread> favoured_ = kNobody;    // relaxed: see invariant 1
-  std::atomic<bool> inside_ = false;          // writer: the favoured thread; release and acquire
-  bool is_by_favour_ = false;                 // the lock is held so; of who holds it, as all that follow
+  std::atomic<Favour*> favoured_ = nullptr;   // release and acquire, of the owner; else see invariant 1
+  Favour* by_favour_ = nullptr;               // the lock is held so; of who holds it, as all that follow
+  std::deque<Favour> favours_;                // of all threads that have been favoured
   bool may_favour_ = false;
   Thread last_ = kNobody;  // who took the mutex last
   std::uint32_t in_a_row_ = 0;
