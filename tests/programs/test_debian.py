@@ -6,9 +6,9 @@ import shutil
 
 import pytest
 
-only_long = pytest.mark.skipif(
+pytestmark = pytest.mark.skipif(
     not os.environ.get("TASUKI_TEST_LONG"),
-    reason="fetches what is large, or computes for long: make test-long",
+    reason="fetches packages, and computes for long: make test-long",
 )
 RANKS = [1, 2, 4]
 
@@ -87,8 +87,8 @@ def test_nwchem_s_energy_of_water(unpacked, ranks, tmp_path):
 
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_yorick(unpacked, ranks, tmp_path):
-    packages = unpacked("yorick-mpy-mpich2", "yorick", "yorick-data", "yorick-mpy-common")
     """It is parallel from two ranks on."""
+    packages = unpacked("yorick-mpy-mpich2", "yorick", "yorick-data", "yorick-mpy-common")
     (tmp_path / "sum.i").write_text(
         'require, "mpy.i";\nif (!mp_rank) write, format="%d ranks\\n", mp_size;\n'
     )
