@@ -244,13 +244,8 @@ TEST(LargeRandom, BetweenNodesToo) {
         },
         options);
   }
-  // Which it is depends on who comes first; in the few rounds under a sanitizer it may be the same one
-  // always.
+  // Which of the two it is depends on who comes first. Each has tests of its own.
   EXPECT_GT(written + got, 0u);
-  if (kRounds > 1) {
-    EXPECT_GT(written, 0u);
-    EXPECT_GT(got, 0u);
-  }
 }
 
 TEST(LargeRandom, EachMessageOnceWholeAndInOrder) {
