@@ -262,7 +262,7 @@ def test_a_program_without_mpi_gets_one_line(mpiexec):
 
 def test_a_rank_whose_script_outlives_it(mpiexec, program):
     script = f"{program} outside; sleep 100"
-    done = mpiexec("-n", 3, "--stall", 0.5, "--timeout", 2, "sh", "-c", script)
+    done = mpiexec("-n", 3, "--stall", 0.5, "--timeout", 4, "sh", "-c", script)
     assert done.returncode == 124, done.text
     assert "mpiexec: no rank has moved for 0.5 s although all wait:" in done.stderr, done.text
     assert "[peer-ended, certain]" in done.stderr, done.text
@@ -298,7 +298,7 @@ def test_a_healthy_job_is_left_alone(mpiexec, program, level):
 
 def test_waiting_for_another_job_is_no_deadlock(mpiexec, program):
     def wait(level):
-        words = ("-n", 2, "--stall", 0.5, "--timeout", 2, "--end-on-deadlock", program, "accept")
+        words = ("-n", 2, "--stall", 0.5, "--timeout", 5, "--end-on-deadlock", program, "accept")
         done = mpiexec(*words, environment={"TASUKI_CHECK": level})
         assert done.returncode == 124, done.text
         assert done.stderr.startswith("mpiexec: what the ranks are in at the time limit:"), done.text
@@ -310,7 +310,7 @@ def test_waiting_for_another_job_is_no_deadlock(mpiexec, program):
 
 
 def test_a_stopped_rank_is_no_deadlock(mpiexec, program):
-    words = ("-n", 3, "--stall", 0.5, "--timeout", 2, "--end-on-deadlock", program, "stopped")
+    words = ("-n", 3, "--stall", 0.5, "--timeout", 4, "--end-on-deadlock", program, "stopped")
     done = mpiexec(*words, environment={"TASUKI_CHECK": 1})
     assert done.returncode == 124, done.text
     assert "deadlock" not in done.stderr and "[stopped, certain]" in done.stderr, done.text
