@@ -18,6 +18,7 @@
 
 #include "base/system/clock.hpp"
 #include "launch/base/format.hpp"
+#include "launch/base/spawn_attributes.hpp"
 #include "launch/program/rank_environment.hpp"
 
 namespace tasuki::launch {
@@ -78,22 +79,11 @@ int start_program_at(const std::string& path, int questions, int answers) {
   posix_spawn_file_actions_adddup2(&actions, questions, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, answers, STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);  // the terminal's signals are not for it
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  const SpawnAttributes attributes(SpawnAttributes::Group::kOwn);
   char* const arguments[] = {const_cast<char*>(path.c_str()), nullptr};
   char* const environment[] = {nullptr};
   pid_t pid = -1;
-  const int error = posix_spawn(&pid, path.c_str(), &actions, &attributes, arguments, environment);
-  posix_spawnattr_destroy(&attributes);
+  const int error = posix_spawn(&pid, path.c_str(), &actions, attributes.get(), arguments, environment);
   posix_spawn_file_actions_destroy(&actions);
   return error == 0 ? pid : -1;
 }

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "launch/base/spawn_attributes.hpp"
+
 extern char** environ;
 
 namespace tasuki::launch {
@@ -43,19 +45,8 @@ int spawn(const std::vector<std::string>& words, int in, int out, int error, pid
   posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, error, STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigset_t usual;
-  sigemptyset(&none);
-  sigfillset(&usual);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &usual);
-  const int failed = posix_spawnp(pid, arguments[0], &actions, &attributes, arguments.data(), environ);
-  posix_spawnattr_destroy(&attributes);
+  const SpawnAttributes attributes(SpawnAttributes::Group::kOwn);
+  const int failed = posix_spawnp(pid, arguments[0], &actions, attributes.get(), arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   return failed;
 }
