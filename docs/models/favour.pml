@@ -1,5 +1,5 @@
 /* The process lock and the thread that it favours (src/base/system/process_lock.hpp): that thread takes the lock
- * by a plain store and a look, all others by a mutex; whoever comes by the mutex ends the favour by a barrier on
+ * by a plain store and a look, all others by a mutex; a thread that comes by the mutex ends the favour by a barrier on
  * all processors. README.md says what is modelled, what is left out, and how to run it.
  *
  * A plain store waits in its processor until it leaves by itself, the next one comes, or the barrier has it
@@ -19,7 +19,7 @@
 
 #define NOBODY THREADS
 
-#ifdef BROKEN_ONE_WORD /* broken: one word says of whoever is favoured that it is inside */
+#ifdef BROKEN_ONE_WORD /* broken: one word says of all favoured threads that one is inside */
 #define WORD(thread) 0
 #else
 #define WORD(thread) thread

@@ -58,7 +58,7 @@ struct SendRequest final : Request {
   bool opened = false;        // the first packet has left
   bool pushed = false;        // so has everything that does not wait for an answer
   bool answered = false;      // the answer to a synchronous or long message has come
-  bool returns_soon = false;  // of a nonblocking call: it leaves a long copy to whoever waits
+  bool returns_soon = false;  // of a nonblocking call: it leaves a long copy to a rank that waits
   PackCursor cursor;
   RequestId receiver = 0;       // where the fragments of a long message go, once cleared
   Count bytes_wanted = 0;       // how many of them the receiver takes

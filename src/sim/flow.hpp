@@ -12,7 +12,7 @@
 
 namespace tasuki::sim {
 
-/// What connects the hosts. Latencies are not the links': whoever starts a flow waits for them first, so that
+/// What connects the hosts. Latencies are not the links': the driver of a flow waits for them first, so that
 /// flows of different lengths share a link alike.
 struct Topology {
   enum class Kind : std::uint8_t { kTorus, kCrossbar, kFatTree, kDragonfly };

@@ -10,21 +10,21 @@
 // Taking and giving back a mutex are two locked instructions, which wait for all that the processor has
 // written: nearly half of what a short message takes. So a thread that has taken it many times with no other
 // one between is *favoured*: it says that it is inside by a plain store to a word of its own, and looks
-// whether it is still favoured. Whoever else comes takes the mutex, ends the favour, has every processor see
+// whether it is still favoured. Another thread takes the mutex, ends the favour, has every processor see
 // that (membarrier), and waits until the favoured thread is not inside. As the favoured thread writes and
 // then reads, and the other one writes, runs a barrier on all processors and then reads, one of the two sees
 // the other. Each time the favour was ended it takes longer to be favoured again. docs/models/favour.pml is
-// this as a model; there one word for whoever is favoured is caught: a thread that was, and comes late, would
-// clear another's.
+// this as a model; there one word for all favoured threads is caught: a thread that was, and comes late,
+// would clear another's.
 //
 // Thread safety: all of it; the members beside the mutex are relaxed where they decide what is fair, never
 // what is right. These are written by locked instructions alone, which helgrind and drd take for no race.
 // Favours they would not understand: may_favour() is not called where they watch.
 //
 // Invariants:
-//  1. Whoever holds the mutex and has seen the favoured thread's `inside` false since it ended the favour
-//  holds the lock. So does the favoured thread while its `inside` is true, and it has looked since it wrote
-//  that.
+//  1. The thread that holds the mutex and has seen the favoured thread's `inside` false since it ended the
+//  favour holds the lock. So does the favoured thread while its `inside` is true, and it has looked since it
+//  wrote that.
 //  2. `favoured_` is written by who holds the mutex, and a thread's `inside` by that thread.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Task: a part of an access to a file, written as one function that may wait in the middle (a coroutine).
-// Such a function says `co_await` where it may have to wait, and whoever called it says how it waits: in the
+// Such a function says `co_await` where it may have to wait, and its caller says how it waits: in the
 // call, or not at all, to be gone on with when what it waits for has come (io/course/course.hpp). So the
 // blocking and the nonblocking form of an access are one function.
 //
