@@ -17,6 +17,7 @@
 #   make wheel         a Python wheel of all of it, and its size
 #   make format        all sources, in place                         make tidy         the style, as a test
 #   make generate      the generated sources, from the standard      make clean        remove build/
+#   make record-abi    what compiled programs rely on, as it is now
 
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
@@ -36,10 +37,10 @@ QUIETLY := tools/quietly
 
 .PHONY: help setup build demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
     bench-spam-lammps bench-hosts bench-kernels bench-npb npb-bin predict-kernels fortran-calls io-calls fit-collectives \
-    regret network fabric peers wheel format tidy generate clean
+    regret network fabric peers wheel record-abi format tidy generate clean
 
 help:
-	@sed -n '5,20s/^# *//p' Makefile
+	@sed -n '5,21s/^# *//p' Makefile
 
 ## Set-up, in three sections: what the build needs, the demo, and the tests. A target asks for its own alone.
 setup: $(STAMPS)/system-test $(STAMPS)/venv-test
@@ -75,6 +76,9 @@ build: $(BUILD)/release/build.ninja
 
 generate: $(STAMPS)/venv-test
 	@$(QUIETLY) "generating" $(LOGS)/generate.log $(IN_VENV)/python -m bindgen
+
+record-abi: build
+	@$(IN_VENV)/python tests/abi/record.py --prefix $(PREFIX)
 
 # Of this machine's glibc and libraries. It builds everything, in a tree of its own, which a second time takes what is there.
 wheel: $(STAMPS)/venv-build
