@@ -82,6 +82,8 @@ HELPERS = """
     MPI_Topo_test MPI_Type_size_x MPI_Win_get_group
 """.split()
 
+SITE = "__builtin_return_address(0)"
+
 HOLDERS = {"COMMUNICATOR": "communicator", "WINDOW": "window", "FILE": "file"}
 
 
@@ -205,7 +207,7 @@ def _interposed(function: Function) -> str:
             "  va_end(rest);\n  return code;\n}\n"
         )
     arguments = ", ".join(parameter.name for parameter in function.parameters)
-    call = f"functions().{short(function)}({arguments})"
+    call = f"functions({SITE}).{short(function)}({arguments})"
     return f"int {function.name}({function.parameter_text}) {{ return {call}; }}\n"
 
 

@@ -16,7 +16,8 @@ from collections.abc import Iterator
 import numpy as np
 
 MAGIC = b"TSKTRACE"
-VERSION = 1
+VERSION = 2
+READ = (1, 2)  # the versions that are read
 OWN = "(trace)"  # what the recorder itself took: neither the program's time nor MPI's
 
 # Peers that are no rank of MPI_COMM_WORLD.
@@ -29,11 +30,15 @@ COLUMNS = (
     " done"
 ).split()
 SIDE_COLUMNS = ("started", "done_serial", "done_source", "done_bytes")
+# Of later versions, each with its name; 0 where a file has none. Further ones are passed over.
+FURTHER_COLUMNS = ("site",)
 SIGNED = {"gap", "peer", "source", "tag", "started", "done_serial", "done_source"}
+ALL_COLUMNS = (*COLUMNS, *SIDE_COLUMNS, *FURTHER_COLUMNS)
 GROUP_KINDS = ("communicator", "window", "file")
 
 FILE_HEAD = struct.Struct("<8sI")
 BLOCK_HEAD = struct.Struct("<4sIQ")
+FURTHER_MAX = 64
 RECORDS_MAX = 1 << 24  # of a block: far more than the recorder collects
 
 
@@ -64,6 +69,7 @@ class Part:
     functions: dict[int, str] = dataclasses.field(default_factory=dict)
     groups: dict[int, Group] = dataclasses.field(default_factory=dict)
     phases: dict[int, str] = dataclasses.field(default_factory=dict)
+    sites: dict[int, str] = dataclasses.field(default_factory=dict)  # "OFFSET INODE PATH" (tasuki.places)
     columns: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     whole: bool = False  # it came to MPI_Finalize
 
@@ -171,7 +177,7 @@ def load(path: str | pathlib.Path) -> Trace:
         where = f"{path}: block at byte {place}"
         if kind == b"HEAD":
             trace.parts.append(part_of(payload, where))
-            collected.append({name: [] for name in (*COLUMNS, *SIDE_COLUMNS, "made_before", "begin", "end")})
+            collected.append({name: [] for name in (*ALL_COLUMNS, "made_before", "begin", "end")})
         elif not trace.parts:
             raise TraceError(f"{where}: a block {kind.decode()!r} before the first HEAD")
         elif kind == b"DATA":
@@ -198,8 +204,10 @@ def blocks(data: bytes, path: pathlib.Path, troubles: list[str]) -> Iterator[tup
     if len(data) < FILE_HEAD.size or data[: len(MAGIC)] != MAGIC:
         raise TraceError(f"{path}: begins with {data[:8]!r}, expected {MAGIC!r}: a file of mpiexec --trace")
     _, version = FILE_HEAD.unpack_from(data)
-    if version != VERSION:
-        raise TraceError(f"{path}: version {version}, expected {VERSION}")
+    if version not in READ:
+        raise TraceError(
+            f"{path}: version {version}, expected {' or '.join(map(str, READ))}: a file of another tasuki"
+        )
     place = FILE_HEAD.size
     while place < len(data):
         if place + BLOCK_HEAD.size > len(data):
@@ -297,6 +305,7 @@ class Reader:
             if side > RECORDS_MAX:
                 raise self.fail(f"{side} values of {name}, expected at most {RECORDS_MAX}")
             found[name] = self.column(side, name)
+        found |= self.further(count)
         self.check(part, found)
         ends = np.cumsum(found["gap"] + found["length"])
         found["end"], found["begin"] = ends, ends - found["length"]
@@ -306,8 +315,28 @@ class Reader:
         for name, values in found.items():
             columns[name].append(values)
 
+    def further(self, count: int) -> dict[str, np.ndarray]:
+        found = {name: np.zeros(count, dtype=np.int64) for name in FURTHER_COLUMNS}
+        if self.place == len(self.payload):  # of version 1
+            return found
+        columns = self.varint()
+        if columns > FURTHER_MAX:
+            raise self.fail(f"{columns} further columns, expected at most {FURTHER_MAX}")
+        for _ in range(columns):
+            name = self.bytes(self.varint()).decode(errors="replace")
+            values = self.column(count, name)
+            if name in found:
+                found[name] = values
+        return found
+
     def check(self, part: Part, found: dict[str, np.ndarray]) -> None:
-        for name, known in (("function", part.functions), ("group", part.groups), ("phase", part.phases)):
+        known_values = {
+            "function": part.functions,
+            "group": part.groups,
+            "phase": part.phases,
+            "site": part.sites,
+        }
+        for name, known in known_values.items():
             values = np.unique(found[name])
             unknown = [
                 int(one) for one in values if int(one) not in known and (one != 0 or name == "function")
@@ -329,12 +358,14 @@ class Reader:
             part.functions[number] = value
         elif kind == b"P":
             part.phases[number] = value
+        elif kind == b"S":
+            part.sites[number] = value
         elif kind == b"G":
             part.groups[number] = inner.group(value)
         elif kind == b"N" and number in part.groups:
             part.groups[number].name = value
         else:
-            raise inner.fail(f"{kind!r} {number}, expected F, G, P, or N of a known group")
+            raise inner.fail(f"{kind!r} {number}, expected F, G, P, S, or N of a known group")
 
     def group(self, text: str) -> Group:
         fields = text.split("\n")

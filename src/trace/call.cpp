@@ -1,6 +1,8 @@
 // Looks up the groups, types and ranks that a call names, and notes what it did.
 #include "trace/call.hpp"
 
+#include "trace/call_site.hpp"
+
 namespace tasuki::trace::TASUKI_TRACE_ABI {
 namespace {
 
@@ -42,13 +44,14 @@ void forget_types() {
 Call::Call(Function function)
     : recorder_(Recorder::get()), active_(depth++ == 0 && recorder_.opened() && recorder_.recording()) {
   record_.function = static_cast<std::uint16_t>(function);
+  if (active_) site_ = call_site();
 }
 
 Call::~Call() {
   --depth;
   if (!active_) return;
   Recorder::Lock lock(recorder_);
-  recorder_.append(record_, done_, started_, kFunctionNames[record_.function]);
+  recorder_.append(record_, done_, started_, {kFunctionNames[record_.function], site_});
 }
 
 int Call::end(int code) {

@@ -251,6 +251,7 @@ class Call {
   int destinations_ = 0;
   MPI_Comm comm_ = MPI_COMM_NULL;
   Group* group_ = nullptr;
+  const void* site_ = nullptr;
   Record record_;
   std::vector<Done> done_;
   std::vector<std::int64_t> started_;

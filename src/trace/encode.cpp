@@ -80,6 +80,11 @@ void append_requests(std::string* text, const Calls& calls) {
   }
 }
 
+void append_name(std::string* text, const char* name) {
+  append_varint(text, std::strlen(name));
+  *text += name;
+}
+
 void append_word(std::string* text, std::uint64_t value, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) text->push_back(static_cast<char>(value >> (8 * i) & 0xff));
 }
@@ -127,6 +132,10 @@ std::string encode(const Calls& calls, const TickLine& line) {
   add([](const Record& record) { return std::uint64_t{record.made}; });
   add([](const Record& record) { return std::uint64_t{record.done}; });
   append_requests(&text, calls);
+  // Further columns, each with its name: a reader leaves out those that it does not know.
+  append_varint(&text, 1);
+  append_name(&text, "site");
+  add([](const Record& record) { return std::uint64_t{record.site}; });
   return text;
 }
 

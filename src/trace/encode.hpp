@@ -52,7 +52,7 @@ std::uint64_t checksum(const char* bytes, std::size_t size);
 std::string block(const char kind[4], const std::string& payload);
 
 inline constexpr char kMagic[9] = "TSKTRACE";
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 
 /// What every trace begins with.
 std::string file_head();

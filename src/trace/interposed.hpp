@@ -10,6 +10,7 @@
 
 #include <mpi.h>
 
+#include "trace/call_site.hpp"
 #include "trace/generated/tables.hpp"
 
 namespace tasuki::trace {
@@ -17,5 +18,11 @@ namespace tasuki::trace {
 /// The functions that the calls are passed on to: the wrappers, or an MPI library's own functions where it
 /// has neither ABI.
 const standard::Functions& functions();
+
+/// The same, for a call of the program's that returns to `site`.
+inline const standard::Functions& functions(const void* site) {
+  returns_to = site;
+  return functions();
+}
 
 }  // namespace tasuki::trace

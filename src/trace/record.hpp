@@ -35,6 +35,7 @@ struct Record {
   std::uint32_t flags = 0;
   std::uint32_t made = 0;  // how many requests it made or started
   std::uint32_t done = 0;  // how many requests it completed
+  std::uint32_t site = 0;  // number of the place in the program, from 1; 0: not known
   std::uint16_t function = 0;
 };
 

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "trace/call_site.hpp"
 #include "trace/clock.hpp"
 #include "trace/generated/functions.hpp"
 
@@ -158,19 +159,37 @@ std::uint16_t Recorder::number_of(std::size_t function, const char* name) {
   return number;
 }
 
+/// Of all that is in the same file's code; what is not has no number.
+std::uint32_t Recorder::number_of_site(const void* site) {
+  const std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(site);
+  KnownSite& last = last_sites_[(bits ^ bits >> 8) % kKnownSites];
+  if (last.site == site) return last.number;
+  const auto [entry, added] = sites_.emplace(site, 0);
+  if (added) {
+    const std::string text = site_text(site);
+    if (!text.empty()) {
+      entry->second = ++sites_made_;
+      definitions_.push_back(definition('S', entry->second, one_line(text)));
+    }
+  }
+  last = {site, entry->second};
+  return entry->second;
+}
+
 bool Recorder::joins_last(const Record& record) const {
   if ((record.flags & kUnanswered) == 0 || records_.empty()) return false;
   const Record& last = records_.back();
-  return last.flags == record.flags && last.function == record.function && last.group == record.group &&
-         last.peer == record.peer && last.tag == record.tag && last.thread == record.thread &&
-         last.phase == record.phase && record.begin >= last.end &&
+  return last.flags == record.flags && last.function == record.function && last.site == record.site &&
+         last.group == record.group && last.peer == record.peer && last.tag == record.tag &&
+         last.thread == record.thread && last.phase == record.phase && record.begin >= last.end &&
          line_.span_ns(record.begin - last.end) < kTogetherNs;
 }
 
 void Recorder::append(Record record, const std::vector<Done>& done, const std::vector<std::int64_t>& started,
-                      const char* name) {
+                      const Origin& origin) {
   if (broken_) return;
-  record.function = number_of(record.function, name);
+  record.function = number_of(record.function, origin.function);
+  record.site = number_of_site(origin.site);
   record.thread = thread_number();
   record.phase = phase_;
   if (joins_last(record)) {

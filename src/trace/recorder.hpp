@@ -61,6 +61,12 @@ struct Identity {
   std::int64_t clock_error_ns = 0;   // by how much that may be wrong
 };
 
+/// What a call is, and where the program makes it.
+struct Origin {
+  const char* function = "";
+  const void* site = nullptr;  // null: not known
+};
+
 class Recorder {
  public:
   static Recorder& get();
@@ -97,10 +103,9 @@ class Recorder {
 
   // All that follows REQUIRES: the lock is held.
 
-  /// Takes over a call: `record` with its `done`, and the persistent serials in `started` for kStarts. `name`
-  /// is that of record.function.
+  /// Takes over a call: `record` with its `done`, and the persistent serials in `started` for kStarts.
   void append(Record record, const std::vector<Done>& done, const std::vector<std::int64_t>& started,
-              const char* name);
+              const Origin& origin);
   /// The number of the next request that is made.
   std::int64_t next_request() const { return requests_; }
   OpenRequests& open_requests() { return open_requests_; }
@@ -118,6 +123,7 @@ class Recorder {
   static std::int64_t monotonic_ticks();
   bool joins_last(const Record& record) const;
   std::uint16_t number_of(std::size_t function, const char* name);
+  std::uint32_t number_of_site(const void* site);
   const RankMap* map_of(const std::vector<std::int32_t>& ranks);
   void write_block(const char kind[4], const std::string& payload);
   void write_records();
@@ -149,6 +155,14 @@ class Recorder {
   std::uintptr_t last_handle_[3] = {};
   std::uint32_t groups_made_ = 0;
   std::unordered_multimap<std::uint64_t, const RankMap*> maps_;  // by a hash of the ranks
+  struct KnownSite {
+    const void* site = nullptr;
+    std::uint32_t number = 0;
+  };
+  static constexpr std::size_t kKnownSites = 256;
+  KnownSite last_sites_[kKnownSites];  // by some bits of the address: those that were last called from
+  std::unordered_map<const void*, std::uint32_t> sites_;
+  std::uint32_t sites_made_ = 0;
   std::unordered_map<std::string, std::uint32_t> phases_;
   std::uint32_t phase_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "trace/call.hpp"
+#include "trace/call_site.hpp"
 
 namespace tasuki::trace::TASUKI_TRACE_ABI {
 namespace {
@@ -60,7 +61,7 @@ void begin_recording(std::int64_t begin, Function function) {
   record.end = recorder.ticks();
   record.function = static_cast<std::uint16_t>(function);
   Recorder::Lock lock(recorder);
-  recorder.append(record, {}, {}, kFunctionNames[record.function]);
+  recorder.append(record, {}, {}, {kFunctionNames[record.function], call_site()});
 }
 
 constexpr int kPause = 0;     // MPI_Pcontrol: record nothing

@@ -47,7 +47,7 @@ class Rank:
         )
         self.definitions = [b"G" + varint(1) + f"communicator\n{rank}\n0:1:{size}\n\nMPI_COMM_WORLD".encode()]
         self.functions = {}
-        self.phases = {}
+        self.phases, self.sites = {}, {}
         self.rows = []
         self.side = {name: [] for name in traces.SIDE_COLUMNS}
         self.made = 0
@@ -59,13 +59,18 @@ class Rank:
             self.definitions.append(kind + varint(table[name]) + name.encode())
         return table[name]
 
-    def call(self, name, begin, end, started=(), done=(), phase="", **values):
-        """`done`: (serial, source, bytes) of each request that it completed."""
-        row = dict.fromkeys(traces.COLUMNS, 0) | {"peer": -1, "source": -1, "group": 1} | values
+    def call(self, name, begin, end, started=(), done=(), phase="", at="", **values):
+        """`done`: (serial, source, bytes) of each request that it completed. `at`: "halo.c:42"."""
+        row = (
+            dict.fromkeys((*traces.COLUMNS, *traces.FURTHER_COLUMNS), 0)
+            | {"peer": -1, "source": -1, "group": 1}
+            | values
+        )
         begin, end = ORIGIN + round(begin * 1000), ORIGIN + round(end * 1000)
         row |= {"gap": begin - self.now, "length": end - begin, "done": len(done)}
         row["function"] = self.number(b"F", self.functions, name)
         row["phase"] = self.number(b"P", self.phases, phase) if phase else 0
+        row["site"] = self.number(b"S", self.sites, f"10 1 {at}") if at else 0
         self.now = end
         self.side["started"] += [self.made - serial for serial in started]
         self.made += row["made"]
@@ -76,7 +81,7 @@ class Rank:
         self.rows.append(row)
         return self
 
-    def blocks(self, whole=True, plain=False):
+    def blocks(self, whole=True, plain=False, version=traces.VERSION):
         payload = varint(len(self.rows)) + varint(0)
         payload += varint(len(self.rows)) + varint(sum(row["sent"] for row in self.rows))
         payload += varint(len(self.definitions))
@@ -88,11 +93,26 @@ class Rank:
             values = self.side[name]
             payload += varint(len(values))
             payload += column([zigzag(one) for one in values] if name in traces.SIGNED else values, plain)
+        if version > 1:
+            payload += varint(len(traces.FURTHER_COLUMNS) + 1)
+            for name in ("later", *traces.FURTHER_COLUMNS):  # the first is one that no reader knows yet
+                values = [row.get(name, 7) for row in self.rows]
+                payload += varint(len(name)) + name.encode()
+                payload += column([zigzag(one) for one in values] if name in traces.SIGNED else values, plain)
         end = block(b"END ", b"") if whole else b""
         return block(b"HEAD", self.head.encode()) + block(b"DATA", payload) + end
 
 
+def lines(sites):
+    """In place of tasuki-source-lines: what stands for the path is the line itself."""
+    found = {}
+    for site in sites:
+        file, _, line = site.split(" ", 2)[2].partition(":")
+        found[site] = "", f"/src/{file}", int(line)
+    return found
+
+
 def write(path, *ranks, **how):
-    head = traces.FILE_HEAD.pack(traces.MAGIC, traces.VERSION)
+    head = traces.FILE_HEAD.pack(traces.MAGIC, how.get("version", traces.VERSION))
     path.write_bytes(head + b"".join(rank.blocks(**how) for rank in ranks))
     return path

@@ -38,6 +38,19 @@ def test_what_was_written_is_read(tmp_path, plain):
     assert frame.loc[1, ["tag", "sent", "comm_name", "comm_size"]].tolist() == [-5, 300, "MPI_COMM_WORLD", 2]
 
 
+def test_a_trace_of_version_1_is_read(tmp_path):
+    """It has no places in the program."""
+    ranks = two_ranks()
+    ranks[1].call("MPI_Barrier", 50, 60, at="halo.c:42")
+    frames = []
+    for version in (1, 2):
+        trace = traces.load(made_traces.write(tmp_path / f"{version}.trace", *ranks, version=version))
+        frames.append(trace.frame())
+        assert trace.parts[1].columns["site"].tolist() == ([0, 0, 1] if version == 2 else [0, 0, 0])
+        assert trace.parts[1].sites == {1: "10 1 halo.c:42"}
+    assert frames[0].equals(frames[1])
+
+
 @pytest.mark.parametrize(("error_ns", "begin"), [(4000, 1010.0), (6000, 1015.0)])
 def test_a_clock_that_gains_is_corrected_where_that_is_certain(tmp_path, error_ns, begin):
     """5 µs in 1 ms; not where that may be wrong by 6 µs."""
@@ -81,7 +94,7 @@ def test_merged_parts_are_the_whole(tmp_path):
     [
         (b"", "begins with b''"),
         (b'{"tasuki_results": 1}', "expected b'TSKTRACE'"),
-        (b"TSKTRACE\2\0\0\0", "version 2, expected 1"),
+        (b"TSKTRACE\3\0\0\0", "version 3, expected 1 or 2"),
         (b"TSKTRACE\1\0\0\0", "no process is in it"),
         (b"TSKTRACE\1\0\0\0" + made_traces.block(b"DATA", b"\0"), "before the first HEAD"),
         (

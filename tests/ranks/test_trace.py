@@ -11,6 +11,7 @@ from harness import HERE, PREFIX, PROGRAMS, RANKS, ROOT, compile_program, run_co
 
 sys.path.insert(0, str(ROOT / "python"))
 
+from tasuki import places  # noqa: E402
 from tasuki import trace as traces  # noqa: E402
 
 MPI4PY = """
@@ -44,8 +45,56 @@ def test_a_job_is_explained_when_it_has_ended(mpiexec, tmp_path):
     done = mpiexec("-n", 2, "--explain", f"--trace={path}", standard(), "calls", environment=environment)
     assert done.returncode == 0, done.text
     told = done.stderr.split("bytes sent; ", 1)[1]
-    assert f"{path}: 2 ranks, " in told and "Not recorded, so not judged: source lines" in told, done.text
+    assert f"{path}: 2 ranks, " in told and "Not recorded, so not judged: " in told, done.text
     assert path.exists()
+
+
+def test_the_calls_are_named_by_file_and_line(record, tmp_path):
+    """In the order in which the program makes them, as the compiler saw them; a library without its
+    debug information by function or offset."""
+    trace = record(2, compile_program("traced.c", "-pthread", "-g"), "calls")[1]
+    text = (HERE / "traced.c").read_text().splitlines()
+    known = places.places_of(trace)
+    for part in trace.parts:
+        rows = zip(part.columns["function"], part.columns["site"], strict=True)
+        for function, site in rows:
+            name, place = part.functions[int(function)], known[id(part)][site]
+            if name == traces.OWN:
+                assert site == 0
+                continue
+            assert place.source.endswith("tests/ranks/traced.c") and place.text == f"traced.c:{place.line}"
+            assert name in text[place.line - 1], (name, place)
+    bare = places.places_of(trace, ask=lambda sites: {})
+    offsets = [one.text for one in bare[id(trace.parts[0])][1:]]
+    assert offsets and all(text.startswith("traced-") and "+0x" in text for text in offsets)
+
+
+FORTRAN = """
+program hello
+  use mpi
+  integer :: error
+  call MPI_Init(error)
+  call MPI_Barrier(MPI_COMM_WORLD, error)
+  call MPI_Finalize(error)
+end program
+"""
+
+
+@pytest.mark.skipif(not shutil.which("gfortran"), reason="no Fortran compiler")
+def test_calls_of_fortran_are_named_by_file_and_line(record):
+    source = PROGRAMS / "placed.f90"
+    PROGRAMS.mkdir(parents=True, exist_ok=True)
+    source.write_text(FORTRAN)
+    program = PROGRAMS / "placed"
+    done = run_command(PREFIX / "bin" / "mpifort", "-g", source, "-o", program, timeout=120)
+    assert done.returncode == 0, done.text
+    trace = record(2, program)[1]
+    for part, known in zip(trace.parts, places.places_of(trace).values(), strict=True):
+        told = {
+            part.functions[int(function)]: known[site].text
+            for function, site in zip(part.columns["function"], part.columns["site"], strict=True)
+        }
+        assert told["MPI_Barrier"] == "placed.f90:6" and told["MPI_Finalize"] == "placed.f90:7"
 
 
 def compile_for_mpich():

@@ -19,7 +19,7 @@ from tasuki.units import percent_text, time_text
 
 WORTH = 0.02  # of the program's time: smaller gains are none
 NOT_RECORDED = (
-    "source lines; the way a message took (private buffers, derived types that were packed); unexpected "
+    "the way a message took (private buffers, derived types that were packed); unexpected "
     "messages and queues; the algorithms of collectives"
 )
 
@@ -55,9 +55,10 @@ class Explanation:
         return text_of(self)
 
 
-def explain(trace: traces.Trace, pricer=None, worth: float = WORTH) -> Explanation:
-    """What held the program up. `pricer`: a tasuki.pricing.Pricer, which knows what calls should take."""
-    course = Course(trace)
+def explain(trace: traces.Trace, pricer=None, worth: float = WORTH, ask=None) -> Explanation:
+    """What held the program up. `pricer`: a tasuki.pricing.Pricer, which knows what calls should take. `ask`
+    gives source lines (tasuki.places.answers_of)."""
+    course = Course(trace, ask)
     found_waits = [wait for lane in course.lanes for step in lane.steps for wait in step.waits]
     waits.find_chains(course, found_waits)
     init, whole = calls.init_of(trace, course)

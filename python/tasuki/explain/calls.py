@@ -7,7 +7,7 @@ import collections
 from tasuki import replay
 from tasuki import trace as traces
 from tasuki.explain.course import Course, Lane, Step, is_file
-from tasuki.explain.finding import CANDIDATES_MAX, Finding, of_phase, ranks_text
+from tasuki.explain.finding import CANDIDATES_MAX, Finding, call_text, of_phase, ranks_text
 from tasuki.units import bytes_text, time_text
 
 SMALL_BYTES = 4096  # a message that costs little more than an empty one
@@ -19,7 +19,7 @@ CLOSE_SECONDS = 20e-6  # calls with no more computing between them are one behin
 class Runs:
     """Small sends to the same rank, or small collectives, one behind another.
 
-    A key is (sender, receiver, function, phase); of collectives sender and receiver are -1.
+    A key is (sender, receiver, function, phase, place); of collectives sender and receiver are -1.
     """
 
     def __init__(self, course: Course, pricer):
@@ -68,8 +68,8 @@ class Runs:
         if half.of is None or half.kind == "receive":
             return None
         if half.kind == "send":
-            return lane.rank, int(columns["peer"][step.row]), step.name, step.phase
-        return (-1, -1, step.name, step.phase) if half.of.name in MERGED else None
+            return lane.rank, int(columns["peer"][step.row]), step.name, step.phase, step.at
+        return (-1, -1, step.name, step.phase, step.at) if half.of.name in MERGED else None
 
     def close(self, lane: Lane) -> None:
         for key, steps in self.open.items():
@@ -98,20 +98,20 @@ def small_messages(course: Course, pricer) -> list[Finding]:
     """Sends to the same rank, or collectives, that could be one."""
     runs, found = Runs(course, pricer), []
     for key in sorted(runs.work, key=lambda one: -runs.counts[one])[:CANDIDATES_MAX]:
-        sender, receiver, name, phase = key
+        sender, receiver, name, phase, at = key
         callers = sorted(runs.callers[key])
         each = f", {bytes_text(runs.sizes[key] / runs.counts[key])} each" if runs.sizes[key] else ""
         count = runs.counts[key] // len(callers)
         if sender >= 0:
             text = f"rank {sender} sends rank {receiver} {count} small messages one behind another "
-            text += f"({name}{of_phase(phase)}){each}"
+            text += f"({call_text(name, at, phase)}){each}"
             advice = "put them together and send one"
         else:
             text = f"{ranks_text(callers)} call{'s' if len(callers) == 1 else ''} {name} {count} times"
-            text += f"{of_phase(phase)}, one behind another{each}"
+            text += f"{call_text('', at, phase)}, one behind another{each}"
             advice = "put the data together and call once"
         gain = max(course.seconds - course.run(work=runs.work[key]), 0.0)
-        found.append(Finding("small_messages", text, advice, gain, 0.0, callers, name, phase))
+        found.append(Finding("small_messages", text, advice, gain, 0.0, callers, name, phase, at=at))
     return found
 
 
@@ -125,22 +125,24 @@ def slow_calls(course: Course, pricer) -> list[Finding]:
         for step in lane.steps:
             price = price_of(step, prices)
             if price is not None and price < step.work:
-                groups[step.name, step.phase][step] = price
+                groups[step.name, step.phase, step.at][step] = price
     found = []
     most_lost = sorted(groups.items(), key=lambda one: -sum(step.work - p for step, p in one[1].items()))
-    for (name, phase), work in most_lost[:CANDIDATES_MAX]:
+    for (name, phase, at), work in most_lost[:CANDIDATES_MAX]:
         took, priced = sum(step.work for step in work), sum(work.values())
         found.append(
             Finding(
                 "slow_calls",
-                f"{name}{of_phase(phase)} takes {time_text(took)} in {len(work)} calls without their waits, "
-                f"where the machine's figures say {time_text(priced)}",
+                f"{call_text(name, at, phase)} takes {time_text(took)} in {len(work)} calls without their "
+                f"waits, where the machine's figures say {time_text(priced)}",
                 "look for other load and cold caches, and with TASUKI_EXPLAIN=1 at the way taken",
                 max(0.0, course.seconds - course.run(work=work)),
                 0.0,
                 sorted({step.place.rank for step in work}),
                 name,
                 phase,
+                0.0,
+                at,
             )
         )
     return found
@@ -181,14 +183,14 @@ def files(course: Course) -> list[Finding]:
         ranks = sorted({step.place.rank for step in steps})
         names = collections.Counter()
         for step in steps:
-            names[step.name] += step.work
-        name = names.most_common(1)[0][0]
+            names[step.name, step.at] += step.work
+        (name, at), _ = names.most_common(1)[0]
         alone = "" if "_all" in name else ", by each rank alone"
         found.append(
             Finding(
                 "files",
                 f"files take {time_text(seconds)} of {ranks_text(ranks)}{of_phase(phase)}: {len(steps)} "
-                f"calls, {bytes_text(moved)}, most of it in {name}{alone}",
+                f"calls, {bytes_text(moved)}, most of it in {call_text(name, at)}{alone}",
                 "the gain is that of no file access at all: fewer and larger accesses, collective ones, or "
                 "MPI_File_iwrite beside computing come near it",
                 max(gain, 0.0),
@@ -197,6 +199,7 @@ def files(course: Course) -> list[Finding]:
                 name,
                 phase,
                 0.0,
+                at,
             )
         )
     return found

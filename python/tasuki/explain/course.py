@@ -6,7 +6,7 @@ import bisect
 import collections
 import dataclasses
 
-from tasuki import replay
+from tasuki import places, replay
 from tasuki import trace as traces
 
 LOOK_BACK_MAX = 500  # calls of a late rank that are looked at for what held it up
@@ -21,16 +21,18 @@ class Wait:
     late: Step
     seconds: float
     behind: str = ""  # what the late rank did meanwhile: computing, waiting, or a function
+    after: str = ""  # the place of the call before most of that computing
     chain: bool = False
 
 
 class Step:
     """A call on its timeline. `needs`: (kind, step whose begin it waits for)."""
 
-    __slots__ = "event name place row gap begin end work needs waits new_begin new_end phase".split()
+    __slots__ = "event name place row gap begin end work needs waits new_begin new_end phase at".split()
 
-    def __init__(self, place, event, name, row, begin, end, phase):
+    def __init__(self, place, event, name, row, begin, end, phase, at=""):
         self.place, self.event, self.name, self.row, self.phase = place, event, name, row, phase
+        self.at = at  # in the program: halo.c:42
         self.begin, self.end = begin, end
         self.gap = self.work = 0.0
         self.needs: list[tuple[str, Step]] = []
@@ -51,8 +53,9 @@ class Lane:
 class Course:
     """The recorded program: what follows from what, and how long each takes by itself."""
 
-    def __init__(self, trace: traces.Trace):
+    def __init__(self, trace: traces.Trace, ask=None):
         self.trace = trace
+        self.places = places.places_of(trace, ask)
         self.builder = replay.Builder(trace)
         self.lanes = [Lane(one) for one in self.builder.timelines]
         self.instances: list[list[tuple[Lane, Step]]] = []  # of collectives that hold all members
@@ -84,17 +87,27 @@ class Course:
         part, columns = lane.part, lane.part.columns
         lane.start = lane.timeline.start
         phases = traces.category(columns["phase"], part.phases)
+        sites, known = columns["site"], self.places[id(part)]
         for event in lane.timeline.events:
             begin, end = columns["begin"][event.row] * 1e-9, columns["end"][event.row] * 1e-9
             lane.steps.append(
-                Step(lane, event, event.name, event.row, float(begin), float(end), str(phases[event.row]))
+                Step(
+                    lane,
+                    event,
+                    event.name,
+                    event.row,
+                    float(begin),
+                    float(end),
+                    str(phases[event.row]),
+                    known[sites[event.row]].text,
+                )
             )
         last = len(part) - 1
         if last >= 0 and lane.steps and columns["thread"][last] == lane.timeline.thread:
             name = part.functions[int(columns["function"][last])]
             if name == "MPI_Finalize":  # all wait there for the last; what it takes by itself counts no more
                 begin = float(columns["begin"][last] * 1e-9)
-                lane.steps.append(Step(lane, None, name, last, begin, begin, ""))
+                lane.steps.append(Step(lane, None, name, last, begin, begin, "", known[sites[last]].text))
         before = lane.start
         for step in lane.steps:
             step.gap = max(step.begin - before, 0.0)
@@ -224,13 +237,24 @@ class Course:
             found.append(step)
         return found
 
+    def place_before(self, step: Step) -> str:
+        """Where the call before this one is."""
+        lane = step.place
+        at = bisect.bisect_left(lane.begins, step.begin)
+        while at > 0 and lane.steps[at - 1].begin >= step.begin:
+            at -= 1
+        return lane.steps[at - 1].at if at > 0 else ""
+
     def find_behind(self, wait: Wait) -> list[Wait]:
         """Says what the late rank did meanwhile; returns the waits it was in then."""
         first, last = wait.waiter.begin, wait.late.begin
         spent: dict[str, float] = collections.Counter()
-        waits = []
+        waits, longest = [], 0.0
         for step in self.between(wait.late.place, first, last):
-            spent["computing"] += overlap(step.begin - step.gap, step.begin, first, last)
+            computing = overlap(step.begin - step.gap, step.begin, first, last)
+            spent["computing"] += computing
+            if computing > longest:
+                longest, wait.after = computing, self.place_before(step)
             inside = overlap(step.begin, step.end, first, last)
             for other in step.waits:
                 seconds = overlap(step.begin, step.begin + other.seconds, first, last)

@@ -18,6 +18,13 @@ class Finding:
     function: str = ""
     phase: str = ""
     waiting_seconds: float = 0.0  # of all ranks together
+    at: str = ""  # where the program calls the function: halo.c:42
+    behind: str = ""  # where the call is behind which the late rank computes
+
+
+def call_text(name: str, at: str, phase: str = "") -> str:
+    """MPI_Send at halo.c:42 in phase "sweep"."""
+    return name + (f" at {at}" if at else "") + of_phase(phase)
 
 
 def of_phase(phase: str) -> str:

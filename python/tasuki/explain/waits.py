@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 
 from tasuki.explain.course import Course, Wait, Work, is_file
-from tasuki.explain.finding import CANDIDATES_MAX, Finding, of_phase, ranks_text, they
+from tasuki.explain.finding import CANDIDATES_MAX, Finding, call_text, ranks_text, they
 from tasuki.units import time_text
 
 
@@ -31,12 +31,12 @@ def chains(course: Course, waits: list[Wait]) -> list[Finding]:
         gain = course.seconds - course.run(dropped={wait.waiter for wait in members})
         ranks = sorted({wait.waiter.place.rank for wait in members} | {w.late.place.rank for w in members})
         seconds = sum(wait.seconds for wait in members)
-        name = most(members, lambda wait: wait.late.name)
+        name, at = most(members, lambda wait: (wait.late.name, wait.late.at))
         found.append(
             Finding(
                 "chain",
-                f"{ranks_text(ranks)} work one after another: each waits for a message ({name}"
-                f"{of_phase(phase)}) of a rank that waits itself, {time_text(seconds)} together",
+                f"{ranks_text(ranks)} work one after another: each waits for a message "
+                f"({call_text(name, at, phase)}) of a rank that waits itself, {time_text(seconds)} together",
                 "let all begin at once: break the dependence, or send pieces as soon as they are ready",
                 gain,
                 0.0,
@@ -44,6 +44,7 @@ def chains(course: Course, waits: list[Wait]) -> list[Finding]:
                 name,
                 phase,
                 seconds,
+                at,
             )
         )
     return found
@@ -60,8 +61,9 @@ def late_ranks(course: Course, waits: list[Wait]) -> list[Finding]:
             and not wait.chain
             and (wait.behind in ("computing", "waiting") or is_file(wait.behind))
         ):
-            groups[wait.kind, wait.late.place.rank, wait.late.name, wait.late.phase].append(wait)
-            together[wait.kind, -1, wait.late.name, wait.late.phase].append(wait)
+            late = wait.late
+            groups[wait.kind, late.place.rank, late.name, late.phase, late.at].append(wait)
+            together[wait.kind, -1, late.name, late.phase, late.at].append(wait)
     found, alone = [], {}
     for key, members in longest(groups):
         one = late_rank(course, key, members)
@@ -76,7 +78,7 @@ def late_ranks(course: Course, waits: list[Wait]) -> list[Finding]:
 
 
 def late_rank(course: Course, key: tuple, members: list[Wait]) -> Finding:
-    kind, rank, name, phase = key
+    kind, rank, name, phase, at = key
     in_time = course.seconds - course.run(dropped={wait.waiter for wait in members})
     work = Work(course)
     for wait in members:
@@ -85,14 +87,17 @@ def late_rank(course: Course, key: tuple, members: list[Wait]) -> Finding:
     late = sorted({wait.late.place.rank for wait in members})
     waiting = sorted({wait.waiter.place.rank for wait in members})
     seconds = sum(wait.seconds for wait in members)
-    behind = most(members, lambda wait: wait.behind)
-    behind = {"computing": "behind computing", "waiting": "behind waits of its own"}.get(
-        behind, f"in {behind}"
-    )
-    call = most(members, lambda wait: wait.waiter.name)
+    after = after_of(members)
+    behind = {
+        "computing": f"behind computing{' after ' + after if after else ''}",
+        "waiting": "behind waits of its own",
+    }
+    why = most(members, lambda wait: wait.behind)
+    call = call_text(*most(members, lambda wait: (wait.waiter.name, wait.waiter.at)))
     verb = "send" if kind == "late_sender" else "receive"
     text = (
-        f"{they(late, verb)} late ({name}{of_phase(phase)}), {behind}: {they(waiting, 'wait')} in {call} "
+        f"{they(late, verb)} late ({call_text(name, at, phase)}), {behind.get(why, f'in {why}')}: "
+        f"{they(waiting, 'wait')} in {call} "
         f"{times(len(members))}, {time_text(seconds)} together"
     )
     if in_time >= shared:
@@ -103,17 +108,24 @@ def late_rank(course: Course, key: tuple, members: list[Wait]) -> Finding:
         )
     else:
         advice = f"give part of the work of {ranks_text(late)} to {ranks_text(waiting)}"
-    return Finding(kind, text, advice, max(in_time, shared, 0.0), 0.0, late, name, phase, seconds)
+    gain = max(in_time, shared, 0.0)
+    return Finding(kind, text, advice, gain, 0.0, late, name, phase, seconds, at, after)
+
+
+def after_of(members: list[Wait]) -> str:
+    """The place behind which those computed that came late."""
+    computing = [wait for wait in members if wait.behind == "computing" and wait.after]
+    return most(computing, lambda wait: wait.after) if computing else ""
 
 
 def collectives(course: Course, waits: list[Wait]) -> list[Finding]:
     groups: dict[tuple, list[Wait]] = collections.defaultdict(list)
     for wait in waits:
         if wait.kind == "collective":
-            groups[wait.waiter.name, wait.waiter.phase].append(wait)
+            groups[wait.waiter.name, wait.waiter.phase, wait.waiter.at].append(wait)
     of_step = {id(step): steps for steps in course.instances for _, step in steps}
     found = []
-    for (name, phase), members in longest(groups):
+    for (name, phase, at), members in longest(groups):
         work, done = Work(course), set()
         for wait in members:
             steps = of_step.get(id(wait.late), [(None, wait.waiter), (None, wait.late)])
@@ -129,18 +141,22 @@ def collectives(course: Course, waits: list[Wait]) -> list[Finding]:
             waiting[wait.waiter.place.rank] += wait.seconds
         ranks = sorted(rank for rank, part in late.items() if part > 0.1 * seconds) or sorted(late)
         longest_rank, longest_wait = waiting.most_common(1)[0]
+        after = after_of(members)
+        behind = f", {'it computes' if len(ranks) == 1 else 'they compute'} after {after}" if after else ""
         found.append(
             Finding(
                 "collective",
-                f"{they(sorted(waiting), 'wait')} in {name}{of_phase(phase)} for {ranks_text(ranks)}, "
+                f"{they(sorted(waiting), 'wait')} in {call_text(name, at, phase)} for {ranks_text(ranks)}, "
                 f"{time_text(seconds)} together, rank {longest_rank} longest ({time_text(longest_wait)})",
-                f"share the work evenly: {they(ranks, 'come')} last",
+                f"share the work evenly: {they(ranks, 'come')} last{behind}",
                 max(gain, 0.0),
                 0.0,
                 ranks,
                 name,
                 phase,
                 seconds,
+                at,
+                after,
             )
         )
     return found
@@ -156,8 +172,8 @@ def times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def most(waits: list[Wait], name) -> str:
-    """The name with the longest waits."""
+def most(waits: list[Wait], name):
+    """Of what `name` gives of waits that with the longest ones."""
     sums = collections.Counter()
     for wait in waits:
         sums[name(wait)] += wait.seconds

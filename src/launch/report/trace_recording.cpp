@@ -245,7 +245,7 @@ std::string TraceRecording::merge() {
   const int to = open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (to < 0) return cannot("make", draft);
   std::string head("TSKTRACE");
-  head += std::string("\1\0\0\0", 4);
+  head += std::string("\2\0\0\0", 4);
   bool written = write_all(to, head);
   for (const Part& part : parts) written = written && copy(part, to);
   if (close(to) != 0) written = false;
