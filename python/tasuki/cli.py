@@ -14,6 +14,7 @@ import sys
 import typer
 from rich.markup import escape
 
+from tasuki.__main__ import print_version
 from tasuki.commands import (
     Refusal,
     bench,
@@ -74,6 +75,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help=flowing(HELP),
 )
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(False, "--version", is_eager=True, help="Print the version and its commit."),
+) -> None:
+    if version:
+        print_version()
+        raise typer.Exit
+
+
 for command in (bench, fit, predict, simulate, trace, explain, io_chart, tune, compare, report):
     command.register(app)
 for registered in app.registered_commands:
