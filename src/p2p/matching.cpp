@@ -10,50 +10,92 @@ namespace {
 
 constexpr int kFirstTableBits = 4;
 
+constexpr int kPassedMax = 16;  // of a search, over entries with other tags, before its row gets an index
+
+/// Where an entry keeps its neighbours in a list.
 template <class Entry>
-void append(MatchList<Entry>& list, Entry* entry) {
-  entry->previous = list.last;
-  entry->next = nullptr;
-  (list.last != nullptr ? list.last->next : list.first) = entry;
+struct Links {
+  Entry* Entry::*previous;
+  Entry* Entry::*next;
+};
+constexpr Links<PostedReceive> kPosted{&PostedReceive::previous, &PostedReceive::next};
+constexpr Links<ArrivedMessage> kInQueue{&ArrivedMessage::previous, &ArrivedMessage::next};
+constexpr Links<ArrivedMessage> kInLane{&ArrivedMessage::lane_previous, &ArrivedMessage::lane_next};
+template <class Entry>
+constexpr Links<Entry> kInIndex{&Entry::tag_previous, &Entry::tag_next};
+
+template <class Entry>
+inline void append(MatchList<Entry>& list, Links<Entry> links, Entry* entry) {
+  entry->*links.previous = list.last;
+  entry->*links.next = nullptr;
+  (list.last != nullptr ? list.last->*links.next : list.first) = entry;
   list.last = entry;
 }
 
 template <class Entry>
-void unlink(MatchList<Entry>& list, Entry* entry) {
-  (entry->previous != nullptr ? entry->previous->next : list.first) = entry->next;
-  (entry->next != nullptr ? entry->next->previous : list.last) = entry->previous;
+inline void unlink(MatchList<Entry>& list, Links<Entry> links, Entry* entry) {
+  Entry* const previous = entry->*links.previous;
+  Entry* const next = entry->*links.next;
+  (previous != nullptr ? previous->*links.next : list.first) = next;
+  (next != nullptr ? next->*links.previous : list.last) = previous;
 }
 
-void append_to_lane(MatchList<ArrivedMessage>& lane, ArrivedMessage* entry) {
-  entry->lane_previous = lane.last;
-  entry->lane_next = nullptr;
-  (lane.last != nullptr ? lane.last->lane_next : lane.first) = entry;
-  lane.last = entry;
+template <class Entry>
+inline void append_to_row(Row<Entry>& row, Links<Entry> links, Entry* entry) {
+  append(row, links, entry);
+  if (row.index != nullptr) append(row.index->of(entry->tag), kInIndex<Entry>, entry);
 }
 
-void unlink_from_lane(MatchList<ArrivedMessage>& lane, ArrivedMessage* entry) {
-  (entry->lane_previous != nullptr ? entry->lane_previous->lane_next : lane.first) = entry->lane_next;
-  (entry->lane_next != nullptr ? entry->lane_next->lane_previous : lane.last) = entry->lane_previous;
+template <class Entry>
+inline void unlink_from_row(Row<Entry>& row, Links<Entry> links, Entry* entry) {
+  unlink(row, links, entry);
+  if (row.index != nullptr) unlink(row.index->of(entry->tag), kInIndex<Entry>, entry);
 }
 
-inline bool tags_match(int wanted, int tag) {
-  return wanted == tag || wanted == kAnyTag;
+template <class Entry>
+[[gnu::cold, gnu::noinline]] void make_index(Row<Entry>& row, Links<Entry> links) {
+  row.index = std::make_unique<TagIndex<Entry>>();
+  for (Entry* entry = row.first; entry != nullptr; entry = entry->*links.next) {
+    append(row.index->of(entry->tag), kInIndex<Entry>, entry);
+  }
 }
 
-inline PostedReceive* first_for_tag(const MatchList<PostedReceive>& list, int tag) {
-  PostedReceive* receive = list.first;
-  while (receive != nullptr && !tags_match(receive->tag, tag)) receive = receive->next;
+/// The first entry with this tag in a list.
+template <class Entry>
+inline Entry* first_equal(const MatchList<Entry>& list, Links<Entry> links, int tag) {
+  Entry* entry = list.first;
+  while (entry != nullptr && entry->tag != tag) entry = entry->*links.next;
+  return entry;
+}
+
+/// The first receive that takes a message with this tag.
+inline PostedReceive* first_for_tag(Row<PostedReceive>& row, int tag) {
+  if (row.index != nullptr) {
+    PostedReceive* const with_tag = first_equal(row.index->of(tag), kInIndex<PostedReceive>, tag);
+    PostedReceive* const any = row.index->any.first;
+    return with_tag == nullptr || (any != nullptr && any->serial < with_tag->serial) ? any : with_tag;
+  }
+  PostedReceive* receive = row.first;
+  int passed = 0;
+  for (; receive != nullptr && receive->tag != tag && receive->tag != kAnyTag; receive = receive->next) {
+    ++passed;
+  }
+  if (passed > kPassedMax) make_index(row, kPosted);
   return receive;
 }
 
+/// The first message that a receive with this tag takes.
 inline ArrivedMessage* first_arrived(const MatchQueue& queue, int tag) {
-  ArrivedMessage* message = queue.arrived.first;
-  while (message != nullptr && !tags_match(tag, message->tag)) message = message->next;
-  return message;
+  return tag == kAnyTag ? queue.arrived.first : first_equal(queue.arrived, kInQueue, tag);
 }
-inline ArrivedMessage* first_arrived(const MatchLane& lane, int tag) {
-  ArrivedMessage* message = lane.arrived.first;
-  while (message != nullptr && !tags_match(tag, message->tag)) message = message->lane_next;
+inline ArrivedMessage* first_arrived(MatchLane& lane, int tag) {
+  Row<ArrivedMessage>& row = lane.arrived;
+  if (tag == kAnyTag) return row.first;
+  if (row.index != nullptr) return first_equal(row.index->of(tag), kInIndex<ArrivedMessage>, tag);
+  ArrivedMessage* message = row.first;
+  int passed = 0;
+  for (; message != nullptr && message->tag != tag; message = message->lane_next) ++passed;
+  if (passed > kPassedMax) make_index(row, kInLane);
   return message;
 }
 
@@ -144,8 +186,8 @@ PostedReceive* Matching::match_arrival(Context context, int source, int tag) {
 void Matching::add(Context context, ArrivedMessage* message) {
   MatchQueue& queue = need(context);
   message->queue = &queue;
-  append(queue.arrived, message);
-  append_to_lane(need_lane(queue, message->source).arrived, message);
+  append(queue.arrived, kInQueue, message);
+  append_to_row(need_lane(queue, message->source).arrived, kInLane, message);
   ++entries_;
   levels_.unexpected_messages.add();
 }
@@ -154,7 +196,7 @@ ArrivedMessage* Matching::find_arrived(Context context, int source, int tag) {
   MatchQueue* queue = find(context);
   if (queue == nullptr) return nullptr;
   if (source == kAnySource) return first_arrived(*queue, tag);
-  const MatchLane* lane = lane_of(*queue, source);
+  MatchLane* lane = lane_of(*queue, source);
   return lane != nullptr ? first_arrived(*lane, tag) : nullptr;
 }
 
@@ -170,19 +212,19 @@ bool Matching::is_first_of_queue(Context context, int source, int tag) {
 
 ArrivedMessage* Matching::post(Context context, PostedReceive* receive) {
   MatchQueue& queue = need(context);
-  MatchList<PostedReceive>* list = &queue.posted_any;
+  Row<PostedReceive>* row = &queue.posted_any;
   ArrivedMessage* arrived;
   if (receive->source == kAnySource) {
     arrived = first_arrived(queue, receive->tag);
   } else {
     MatchLane& lane = need_lane(queue, receive->source);
-    list = &lane.posted;
+    row = &lane.posted;
     arrived = first_arrived(lane, receive->tag);
   }
   if (arrived != nullptr) return arrived;
   receive->queue = &queue;
   receive->serial = queue.serial_next++;
-  append(*list, receive);
+  append_to_row(*row, kPosted, receive);
   ++entries_;
   levels_.posted_receives.add();
   return nullptr;
@@ -191,7 +233,9 @@ ArrivedMessage* Matching::post(Context context, PostedReceive* receive) {
 void Matching::remove(PostedReceive* receive) {
   assert(receive->queue != nullptr);
   MatchQueue& queue = *std::exchange(receive->queue, nullptr);
-  unlink(receive->source == kAnySource ? queue.posted_any : lane_of(queue, receive->source)->posted, receive);
+  Row<PostedReceive>& row =
+      receive->source == kAnySource ? queue.posted_any : lane_of(queue, receive->source)->posted;
+  unlink_from_row(row, kPosted, receive);
   --entries_;
   levels_.posted_receives.subtract();
 }
@@ -199,8 +243,8 @@ void Matching::remove(PostedReceive* receive) {
 void Matching::remove(ArrivedMessage* message) {
   assert(message->queue != nullptr);
   MatchQueue& queue = *std::exchange(message->queue, nullptr);
-  unlink(queue.arrived, message);
-  unlink_from_lane(lane_of(queue, message->source)->arrived, message);
+  unlink(queue.arrived, kInQueue, message);
+  unlink_from_row(lane_of(queue, message->source)->arrived, kInLane, message);
   --entries_;
   levels_.unexpected_messages.subtract();
 }

@@ -10,14 +10,19 @@
 // The lists are intrusive: entries are parts of requests and messages, which own themselves; nothing is
 // allocated when something is posted or arrives, but for a new queue or a longer array of lanes.
 //
+// Threads that share a communicator take a tag each. A search that has passed over many entries with other
+// tags gives its list an index by tags (Row), so that the next one begins among its own.
+//
 // Thread safety: none; the process lock guards it.
 //
 // Invariants:
 //  1. No posted receive of a queue matches a message in the same queue.
 //  2. Every list is in order: receives as posted, messages as arrived.
 //  3. entry->queue is the queue that an entry stands in, null when it stands in none.
+//  4. Where a row has an index, all of its entries stand in it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -37,6 +42,8 @@ struct PostedReceive {
   MatchQueue* queue = nullptr;
   PostedReceive* previous = nullptr;
   PostedReceive* next = nullptr;
+  PostedReceive* tag_previous = nullptr;  // in an index; else unset
+  PostedReceive* tag_next = nullptr;
 };
 
 /// A message that has arrived.
@@ -48,6 +55,8 @@ struct ArrivedMessage {
   ArrivedMessage* lane_next = nullptr;
   ArrivedMessage* previous = nullptr;  // among all of the queue
   ArrivedMessage* next = nullptr;
+  ArrivedMessage* tag_previous = nullptr;  // in an index; else unset
+  ArrivedMessage* tag_next = nullptr;
 };
 
 template <class Entry>
@@ -56,9 +65,28 @@ struct MatchList {
   Entry* last = nullptr;
 };
 
+/// The entries of a list by their tags: each list has those of several tags, in order.
+template <class Entry>
+struct TagIndex {
+  static constexpr int kBits = 6;
+  MatchList<Entry> with_tag[1 << kBits];
+  MatchList<Entry> any;  // receives with any tag
+
+  MatchList<Entry>& of(int tag) {
+    if (tag == kAnyTag) return any;
+    return with_tag[(static_cast<std::uint32_t>(tag) * 0x9e3779b9u) >> (32 - kBits)];
+  }
+};
+
+/// A list in which one looks for tags.
+template <class Entry>
+struct Row : MatchList<Entry> {
+  std::unique_ptr<TagIndex<Entry>> index;  // null: no search was long
+};
+
 struct MatchLane {
-  MatchList<PostedReceive> posted;
-  MatchList<ArrivedMessage> arrived;
+  Row<PostedReceive> posted;
+  Row<ArrivedMessage> arrived;
 };
 
 struct MatchQueue {
@@ -66,9 +94,9 @@ struct MatchQueue {
 
   const Context context;
   std::uint64_t serial_next = 1;
-  MatchList<PostedReceive> posted_any;  // those from any source
-  MatchList<ArrivedMessage> arrived;    // all of them
-  std::vector<MatchLane> lanes;         // by source rank; as long as the highest rank seen
+  Row<PostedReceive> posted_any;      // those from any source
+  MatchList<ArrivedMessage> arrived;  // all of them
+  std::vector<MatchLane> lanes;       // by source rank; as long as the highest rank seen
 };
 
 class Matching {
