@@ -12,7 +12,6 @@
 #include <bit>
 #include <cstdio>
 
-#include "base/system/file_size.hpp"
 #include "base/system/memory_file.hpp"
 #include "heap/choice/huge_file.hpp"
 #include "heap/interface.hpp"
@@ -35,11 +34,12 @@ int move_out_of_the_way(int fd) {
   return moved;
 }
 
+/// Not a file in /dev/shm: that has its memory at once.
 int make_memory(std::uint64_t id, bool huge) {
   char name[sizeof kSymmetricHeapName + 16];
   std::snprintf(name, sizeof name, "%s%016llx", kSymmetricHeapName, static_cast<unsigned long long>(id));
   const int fd = huge ? make_huge_file(name) : -1;
-  return fd >= 0 ? fd : make_memory_file(name);
+  return fd >= 0 ? fd : make_memfd(name);
 }
 
 /// Out of core dumps, and so also its part for static data, which has its place there (heap/core.hpp).

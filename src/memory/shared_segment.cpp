@@ -99,7 +99,8 @@ std::unique_ptr<SharedSegment> SharedSegment::create(std::size_t bytes, std::str
   const Trailer trailer{kMagic, random_number()};
   const auto end = static_cast<off_t>(rounded);
   std::byte* base = nullptr;
-  if (pwrite(fd, &trailer, sizeof trailer, end) == static_cast<ssize_t>(sizeof trailer)) {
+  const bool there = !is_in_shared_folder(fd) || set_memory_file_bytes(fd, rounded + sizeof trailer);
+  if (there && pwrite(fd, &trailer, sizeof trailer, end) == static_cast<ssize_t>(sizeof trailer)) {
     fix_memory_file(fd, false);
     base = map(fd, rounded);
   }

@@ -76,7 +76,7 @@ void PieceMover::begin(bool write, std::span<const FilePiece> pieces) {
     go_on(write, pieces, &reached_, RWF_NOWAIT);
     const int error = reached_.done.error;
     if (error == EAGAIN && has_ring()) return launch(write, pieces);
-    if (error == EOPNOTSUPP || error == EINVAL || error == ENOSYS) cache_tells_ = false;
+    if (error == EOPNOTSUPP || error == EINVAL || error == ENOSYS || error == EPERM) cache_tells_ = false;
     if (error == 0) return;
   } else if (ring_use_ == HintSwitch::kEnable && !pieces.empty() && has_ring()) {
     return launch(write, pieces);

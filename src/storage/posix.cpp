@@ -111,7 +111,7 @@ class PosixFile final : public FileDriver {
   int preallocate(Offset bytes) override {
     if (bytes == 0) return 0;
     const int error = error_of(uninterrupted([&] { return fallocate(fd_, 0, 0, bytes); }));
-    return error == EOPNOTSUPP || error == ENOSYS ? extend_by_zeros(bytes) : error;
+    return error == EOPNOTSUPP || error == ENOSYS || error == EPERM ? extend_by_zeros(bytes) : error;
   }
 
   int sync() override {
@@ -163,7 +163,8 @@ class PosixFile final : public FileDriver {
     return *file_system_type_;
   }
 
-  /// For file systems without fallocate: room behind the end comes from writing zeros there.
+  /// For file systems without fallocate, and where what confines the process forbids it: room behind the end
+  /// comes from writing zeros there.
   int extend_by_zeros(Offset bytes) {
     constexpr Count kBlockBytes = 1 << 20;
     Offset end = 0;

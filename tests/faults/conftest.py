@@ -30,8 +30,13 @@ def stress_program():
 
 @pytest.fixture(scope="session")
 def restrict():
-    """restrict [cma] [fd] [ptrace] [uring] -- command: see restrict.c."""
+    """restrict [ENOSYS] NAME… -- command: see restrict.c."""
     return harness.compile_plain(HERE / "restrict.c", "restrict")
+
+
+@pytest.fixture(scope="session")
+def features():
+    return harness.compile_program(HERE / "features.c", "-pthread")
 
 
 @pytest.fixture(scope="session")

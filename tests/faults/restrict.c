@@ -1,11 +1,10 @@
-/* restrict [cma] [fd] [ptrace] [uring] -- program arguments…: runs a program that may not do what it could.
+/* restrict [ENOSYS] NAME… -- program arguments…: runs a program that may not do what it could.
  *
- * cma         process_vm_readv and process_vm_writev fail with EPERM, as container runtimes have it (seccomp)
- * fd          pidfd_getfd and process_madvise too
- * ptrace      without the capability that lets root look into every process
- * uring       io_uring_setup fails with EPERM
- * Compiled as a shared library with -DUNDUMPABLE it is for LD_PRELOAD instead: the process that loads it
- * cannot be looked into by others of its user (/proc/PID/fd, ptrace), as programs that changed their user. */
+ * NAME is a row of kCalls below: these system calls fail with EPERM, as container runtimes have it (seccomp),
+ * or behind ENOSYS as a kernel has it that does not know them; or one of ptrace      without the capability
+ * that lets root look into every process thp         no transparent huge pages for the program Compiled as a
+ * shared library with -DUNDUMPABLE it is for LD_PRELOAD instead: the process that loads it cannot be looked
+ * into by others of its user (/proc/PID/fd, ptrace), as programs that changed their user. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/audit.h>
@@ -27,14 +26,34 @@ __attribute__((constructor)) static void close_the_door(void) {
 
 #else
 
-static int forbid(const int* calls, unsigned count) {
-  struct sock_filter filter[16] = {
+#define CALLS_MAX 6
+
+static const struct {
+  const char* name;
+  int calls[CALLS_MAX]; /* up to the first 0 */
+} kCalls[] = {
+    {"cma", {SYS_process_vm_readv, SYS_process_vm_writev}},
+    {"fd", {SYS_pidfd_getfd, SYS_process_madvise}},
+    {"uring", {SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register}},
+    {"membarrier", {SYS_membarrier}},
+    {"memfd", {SYS_memfd_create}},
+    {"pidfd", {SYS_pidfd_open, SYS_pidfd_getfd, SYS_pidfd_send_signal}},
+    {"random", {SYS_getrandom}},
+    {"affinity", {SYS_sched_setaffinity}},
+    {"fallocate", {SYS_fallocate}},
+    {"namespaces", {SYS_mount, SYS_unshare}},
+    {"policy", {SYS_mbind, SYS_set_mempolicy, SYS_get_mempolicy, SYS_move_pages}},
+    {"preadv2", {SYS_preadv2, SYS_pwritev2}},
+};
+
+static int forbid(const int* calls, int error) {
+  struct sock_filter filter[2 + 2 * CALLS_MAX] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
   };
   unsigned size = 1;
-  for (unsigned i = 0; i < count; ++i) {
+  for (unsigned i = 0; i < CALLS_MAX && calls[i] != 0; ++i) {
     filter[size++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i], 0, 1);
-    filter[size++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+    filter[size++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error);
   }
   filter[size++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
   const struct sock_fprog program = {(unsigned short)size, filter};
@@ -42,18 +61,25 @@ static int forbid(const int* calls, unsigned count) {
   return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }
 
+static int restrict_one(const char* name, int error) {
+  if (strcmp(name, "ptrace") == 0) return geteuid() == 0 ? prctl(PR_CAPBSET_DROP, CAP_SYS_PTRACE) : 0;
+  if (strcmp(name, "thp") == 0) return prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+  for (unsigned i = 0; i < sizeof kCalls / sizeof *kCalls; ++i) {
+    if (strcmp(name, kCalls[i].name) == 0) return forbid(kCalls[i].calls, error);
+  }
+  errno = EINVAL;
+  return -1;
+}
+
 int main(int argc, char** argv) {
-  const int cma[] = {SYS_process_vm_readv, SYS_process_vm_writev};
-  const int fd[] = {SYS_pidfd_getfd, SYS_process_madvise};
-  const int uring[] = {SYS_io_uring_setup};
+  int error = EPERM;
   int at = 1;
   for (; at < argc && strcmp(argv[at], "--") != 0; ++at) {
-    int failed = 1;
-    if (strcmp(argv[at], "cma") == 0) failed = forbid(cma, 2);
-    if (strcmp(argv[at], "fd") == 0) failed = forbid(fd, 2);
-    if (strcmp(argv[at], "uring") == 0) failed = forbid(uring, 1);
-    if (strcmp(argv[at], "ptrace") == 0) failed = geteuid() == 0 ? prctl(PR_CAPBSET_DROP, CAP_SYS_PTRACE) : 0;
-    if (failed != 0) return perror(argv[at]), 125;
+    if (strcmp(argv[at], "ENOSYS") == 0) {
+      error = ENOSYS;
+    } else if (restrict_one(argv[at], error) != 0) {
+      return perror(argv[at]), 125;
+    }
   }
   if (at + 1 < argc) execvp(argv[at + 1], argv + at + 1);
   perror("restrict");

@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include <bit>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
 
+#include "base/system/memory_file.hpp"
 #include "heap/choice/huge_file.hpp"
 
 // A sanitizer that watches the heap defines these. Weak: null when the sanitizer is not in the process.
@@ -130,6 +132,13 @@ bool is_valgrind(const char* const* environment) {
   return preload != nullptr && std::strstr(preload, "/vgpreload_") != nullptr;
 }
 
+/// Whether the kernel, and what confines this process, gives memory files.
+bool has_memfd() {
+  const int fd = make_memfd("tasuki-trial");
+  if (fd >= 0) ::close(fd);
+  return fd >= 0 || errno == EMFILE || errno == ENFILE;
+}
+
 }  // namespace
 
 bool finds_malloc_at(const void* own_malloc) {
@@ -191,6 +200,7 @@ Facts gather_facts(const char* const* environment, const void* own_malloc) {
   facts.sanitizer = sanitizer();
   facts.valgrind = is_valgrind(environment);
   facts.other_allocator = other_allocator(own_malloc);
+  facts.memfd = has_memfd();
   facts.private_huge_pages = private_huge_pages();
   facts.shared_huge_pages = shared_huge_pages();
   if (facts.private_huge_pages == HugePages::kAlways && facts.shared_huge_pages == HugePages::kNever) {

@@ -24,6 +24,7 @@ const char* impossible(const Facts& facts) {
   if (facts.sanitizer != nullptr) return facts.sanitizer;
   if (facts.valgrind) return "valgrind watches the heap";
   if (facts.other_allocator != nullptr) return facts.other_allocator;
+  if (!facts.memfd && !facts.huge_file) return "the system gives no memory without a name (memfd_create)";
   if (facts.address_bits < kAddressBitsMin) return "addresses have fewer than 47 bits here";
   return nullptr;
 }

@@ -39,6 +39,7 @@ struct Facts {
   const char* other_allocator = nullptr;               // likewise, of a malloc that comes before ours
   HugePages private_huge_pages = HugePages::kNever;
   HugePages shared_huge_pages = HugePages::kNever;
+  bool memfd = true;       // shared memory without a name can be made
   bool huge_file = false;  // if private memory alone has huge pages: a file with such can be made
 };
 

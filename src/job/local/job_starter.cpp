@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/system/file_size.hpp"
+#include "base/system/memory_file.hpp"
 #include "base/system/process_state.hpp"
 #include "job/local/job_launcher.hpp"
 #include "job/local/local.hpp"
@@ -183,7 +183,7 @@ class JobStarter final : public Starter {
     }
     const std::uint64_t offset = region_offset(job_.size);
     void* memory = MAP_FAILED;
-    if (set_file_bytes(job_.fd, offset + bytes)) {
+    if (set_memory_file_bytes(job_.fd, offset + bytes)) {
       memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, job_.fd,
                     static_cast<off_t>(offset));
     }

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/system/file_size.hpp"
 #include "base/system/memory_file.hpp"
 #include "base/system/random_number.hpp"
 #include "job/local/local.hpp"
@@ -113,7 +112,7 @@ class Singleton final : public Starter {
   void map_region(std::size_t bytes) {
     // A file, so that processes of other jobs can ring this one's doorbell. Without one it stays alone.
     int fd = make_memory_file("tasuki-singleton");
-    if (fd >= 0 && !set_file_bytes(fd, bytes)) {
+    if (fd >= 0 && !set_memory_file_bytes(fd, bytes)) {
       close(fd);
       fd = -1;
     }

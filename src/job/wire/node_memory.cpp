@@ -9,7 +9,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/system/file_size.hpp"
 #include "base/system/memory_file.hpp"
 #include "base/system/random_number.hpp"
 #include "job/value_table.hpp"
@@ -29,7 +28,7 @@ bool grow(int fd, std::size_t bytes) {
   struct stat info {};
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (fstat(fd, &info) == 0 && static_cast<std::size_t>(info.st_size) >= bytes) return true;
-    if (set_file_bytes(fd, bytes)) return true;
+    if (set_memory_file_bytes(fd, bytes)) return true;
   }
   return false;
 }
@@ -50,7 +49,7 @@ NodeMemory::~NodeMemory() {
 bool NodeMemory::make(RankCard* card, std::string* error) {
   card->memory_id = random_number();
   fd_ = make_memory_file(kNodeMemoryName);
-  if (fd_ < 0 || !set_file_bytes(fd_, kPageBytes) ||
+  if (fd_ < 0 || !set_memory_file_bytes(fd_, kPageBytes) ||
       pwrite(fd_, &card->memory_id, sizeof card->memory_id, 0) != sizeof card->memory_id) {
     *error = cannot_get(kPageBytes);
     return false;

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include <string_view>
 
 #include "base/system/clock.hpp"
+#include "base/system/memory_file.hpp"
 #include "launch/base/format.hpp"
 #include "launch/base/spawn_attributes.hpp"
 #include "launch/program/rank_environment.hpp"
@@ -57,7 +57,7 @@ SourceLine read_answer(std::string_view text) {
 
 /// A file that holds `text`, to be read from its start; -1: none to be had.
 int make_file(const std::string& text) {
-  const int fd = memfd_create("tasuki-questions", MFD_CLOEXEC);
+  const int fd = make_memory_file("tasuki-questions");
   if (fd < 0) return -1;
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t written = write(fd, text.data() + done, text.size() - done);

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/system/memory_file.hpp"
 #include "launch/base/format.hpp"
 
 extern char** environ;
@@ -55,7 +55,7 @@ bool read_all(int fd, std::string* bytes) {
 bool pack_installation(const std::string& mpiexec, std::string* archive, std::string* error) {
   const std::string bin = mpiexec.substr(0, mpiexec.rfind('/'));
   const std::string prefix = bin.substr(0, bin.rfind('/'));
-  const int fd = memfd_create("tasuki-archive", MFD_CLOEXEC);
+  const int fd = make_memory_file("tasuki-archive");
   // Libraries and what mpiexec starts; no headers, no Python, no examples.
   const std::vector<std::string> words = {"tar",
                                           "-C",

@@ -12,6 +12,7 @@
 #include "job/wire/lineage.hpp"
 #include "launch/base/format.hpp"
 #include "launch/program/rank_environment.hpp"
+#include "launch/report/kernel_features.hpp"
 #include "node/processors.hpp"
 
 namespace tasuki::launch {
@@ -21,10 +22,11 @@ constexpr std::size_t kColumns = 80;
 constexpr std::size_t kIndent = 6;
 
 struct Now {
-  Config config;             // with what the environment says
-  heap::Verdict heap;        // of programs of several ranks
-  wire::WireChoice joining;  // of a program that is started without mpiexec
-  NetworkOffers network;     // not in the Markdown
+  Config config;                      // with what the environment says
+  heap::Verdict heap;                 // of programs of several ranks
+  wire::WireChoice joining;           // of a program that is started without mpiexec
+  NetworkOffers network;              // not in the Markdown
+  std::vector<KernelFeature> kernel;  // as these
   bool bold;
 };
 
@@ -91,13 +93,22 @@ std::string networks(const Now& now) {
   return text;
 }
 
+std::string kernel(const Now& now) {
+  std::string text = heading("What the kernel offers to this process", now.bold);
+  for (const KernelFeature& feature : now.kernel) {
+    text += item(feature.name, feature.refusal.empty() ? "yes" : "no: " + feature.refusal);
+    if (!feature.refusal.empty()) text += paragraph(feature.without);
+  }
+  return text;
+}
+
 std::string table(const Now& now) {
   std::string text = "Tasuki " TASUKI_VERSION "\n";
   text += item("ABIs", "MPI-5.0 standard, libmpi_abi.so.1");
   text += item("", "MPICH, libmpi.so.12");
   text += item("compiler", "g++ " __VERSION__ ", " TASUKI_BUILD);
   text += item("hwloc", TASUKI_HWLOC ? "yes" : "no: every processor is taken for a core");
-  text += item("io_uring", TASUKI_URING ? "yes, where the kernel permits it" : "no: built without liburing");
+  if (!TASUKI_URING) text += item("io_uring", "no: built without liburing");
   text += item("processors", std::to_string(local::processors_available()));
   text += item("who copies a message", std::string("as on processors of ") + maker_text(processor_maker()));
   text += paragraph(copy_thresholds_text() + "A tuning table or a setting goes before it.");
@@ -105,6 +116,7 @@ std::string table(const Now& now) {
   text += paragraph(std::string("Because ") + now.heap.reason + ".");
   text += item("a program started here by itself", wire::joining_text(now.joining.joining));
   text += paragraph("Because " + now.joining.reason + ".");
+  text += kernel(now);
   text += networks(now);
   text += heading("Settings: environment variables, and control variables of MPI_T", now.bold);
   for (const Setting& setting : settings()) {
@@ -199,6 +211,10 @@ std::string json(const Now& now) {
            field("setting", json_text(operation.setting)) + ", " +
            field("description", json_text(row.description));
   };
+  const auto of_feature = [](const KernelFeature& feature) {
+    return field("name", json_text(feature.name)) + ", " + field("refusal", json_text(feature.refusal)) +
+           ", " + field("without", json_text(feature.without));
+  };
   const auto of_network = [](const NetworkOffer& offer) {
     return field("provider", json_text(offer.provider)) + ", " + field("version", json_text(offer.version)) +
            ", " + field("interfaces", json_texts(offer.interfaces)) + ", " +
@@ -210,6 +226,7 @@ std::string json(const Now& now) {
          field("compiler", json_text("g++ " __VERSION__)) + ",\n  " +
          field("build", json_text(TASUKI_BUILD)) + ",\n  " + field("hwloc", TASUKI_HWLOC ? "true" : "false") +
          ",\n  " + field("io_uring", TASUKI_URING ? "true" : "false") + ",\n  " +
+         field("kernel", array(now.kernel, of_feature)) + ",\n  " +
          field("libfabric", json_text(now.network.version)) + ",\n  " +
          field("libfabric_file", json_text(now.network.file)) + ",\n  " +
          field("network", json_text(now.network.choice)) + ",\n  " +
@@ -287,10 +304,14 @@ bool info_text(InfoForm form, const char* const* environment, const std::vector<
           .heap = heap_verdict(wish, 2, command, place),
           .joining = choose_wire(wire::gather_wire_facts()),
           .network = {},
+          .kernel = {},
           .bold = bold};
   std::string warning;
   if (!read_settings(environment, &now.config, error, &warning)) return false;
-  if (form != InfoForm::kMarkdown) now.network = look_for_networks(now.config);
+  if (form != InfoForm::kMarkdown) {
+    now.network = look_for_networks(now.config);
+    now.kernel = look_for_kernel_features();
+  }
   *text = form == InfoForm::kTable ? table(now) : form == InfoForm::kJson ? json(now) : markdown();
   return true;
 }

@@ -1,6 +1,6 @@
 // mpiexec --info: what this library is, what a user can set, and what it counts and offers to tools. All of
 // it comes from the tables in base/ that serve the library itself. Pure but for asking how many processors
-// there are.
+// there are, and what the kernel and the networks offer.
 #pragma once
 
 #include <string>

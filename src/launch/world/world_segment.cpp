@@ -1,4 +1,4 @@
-// One memfd per job.
+// One memory file per job.
 #include "launch/world/world_segment.hpp"
 
 #include <fcntl.h>
@@ -11,7 +11,6 @@
 #include <cstring>
 #include <ctime>
 
-#include "base/system/file_size.hpp"
 #include "base/system/memory_file.hpp"
 #include "base/system/random_number.hpp"
 #include "launch/base/format.hpp"
@@ -42,7 +41,7 @@ bool WorldSegment::make(const std::vector<int>& applications, std::string* error
   bytes_ = local::region_offset(size);
   fd_ = make_memory();
   void* memory = MAP_FAILED;
-  if (fd_ >= 0 && set_file_bytes(fd_, bytes_)) {
+  if (fd_ >= 0 && set_memory_file_bytes(fd_, bytes_)) {
     fix_memory_file(fd_, true);  // the ranks add the link's region
     memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   }

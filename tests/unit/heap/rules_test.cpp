@@ -39,6 +39,7 @@ constexpr Case kCases[] = {
     {"ulimit -d", [](Facts& f) { f.data_bytes_max = 1ull << 30; }, false, true, "ulimit -d"},
     {"ulimit -f", [](Facts& f) { f.file_bytes_max = 1ull << 30; }, false, true, "ulimit -f"},
     {"overcommit 2", [](Facts& f) { f.strict_overcommit = true; }, false, true, "overcommit"},
+    {"no memfd", [](Facts& f) { f.memfd = false; }, false, false, "memfd_create"},
     {"39 bits", [](Facts& f) { f.address_bits = 39; }, false, false, "47 bits"},
     {"57 bits", [](Facts& f) { f.address_bits = 56; }, true, true, "nothing"},
     {"setuid", [](Facts& f) { f.privileged = true; }, false, false, "privileges"},

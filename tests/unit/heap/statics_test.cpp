@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/single_threaded.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -50,6 +51,7 @@ TEST(StaticData, IsTheSameAfterItWasMoved) {
   void* window = mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_SHARED, fd, kOffset);
   ASSERT_NE(window, MAP_FAILED);
   const StaticData data = {reinterpret_cast<std::uintptr_t>(memory), kPages * kPage, kFilePages * kPage};
+  __libc_single_threaded = 1;  // the threads of other tests have ended
   ASSERT_TRUE(move_static_data(data, fd, kOffset, static_cast<std::byte*>(window)));
 
   // Pages that were never written take no memory (until they are read).
