@@ -22,7 +22,7 @@ OWN = "(trace)"  # what the recorder itself took: neither the program's time nor
 
 # Peers that are no rank of MPI_COMM_WORLD.
 NOBODY, ANY_SOURCE, NULL_PROCESS, OTHER_WORLD = -1, -2, -3, -4
-FAILED, WILDCARD, PERSISTENT, STARTS, UNANSWERED = 1, 2, 4, 8, 16
+FAILED, WILDCARD, PERSISTENT, STARTS, UNANSWERED, SCATTERED = 1, 2, 4, 8, 16, 32
 
 # The columns of a DATA block, in their order; those that are signed.
 COLUMNS = (
@@ -31,7 +31,7 @@ COLUMNS = (
 ).split()
 SIDE_COLUMNS = ("started", "done_serial", "done_source", "done_bytes")
 # Of later versions, each with its name; 0 where a file has none. Further ones are passed over.
-FURTHER_COLUMNS = ("site",)
+FURTHER_COLUMNS = "site queue way algorithm runner_up predicted runner_up_predicted".split()
 SIGNED = {"gap", "peer", "source", "tag", "started", "done_serial", "done_source"}
 ALL_COLUMNS = (*COLUMNS, *SIDE_COLUMNS, *FURTHER_COLUMNS)
 GROUP_KINDS = ("communicator", "window", "file")
@@ -70,6 +70,8 @@ class Part:
     groups: dict[int, Group] = dataclasses.field(default_factory=dict)
     phases: dict[int, str] = dataclasses.field(default_factory=dict)
     sites: dict[int, str] = dataclasses.field(default_factory=dict)  # "OFFSET INODE PATH" (tasuki.places)
+    ways: dict[int, str] = dataclasses.field(default_factory=dict)
+    algorithms: dict[int, str] = dataclasses.field(default_factory=dict)
     columns: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     whole: bool = False  # it came to MPI_Finalize
 
@@ -82,6 +84,7 @@ class Trace:
     path: str
     parts: list[Part]
     troubles: list[str]
+    version: int = VERSION
 
     @property
     def begin(self) -> int:
@@ -127,6 +130,9 @@ def frame_of(part: Part, begin: int):
             "received": columns["received"],
             "block": columns["block"],
             "phase": category(columns["phase"], part.phases),
+            "way": category(columns["way"], part.ways),
+            "algorithm": category(columns["algorithm"], part.algorithms),
+            "queue": columns["queue"],
             "begin": (columns["begin"] - begin) * 1e-9,
             "end": (columns["end"] - begin) * 1e-9,
             "seconds": (columns["end"] - columns["begin"] - columns["outside"]) * 1e-9,
@@ -172,6 +178,8 @@ def load(path: str | pathlib.Path) -> Trace:
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror}") from None
     trace = Trace(str(path), [], [])
+    if len(data) >= FILE_HEAD.size:
+        trace.version = FILE_HEAD.unpack_from(data)[1]
     collected: list[dict[str, list[np.ndarray]]] = []
     for kind, place, payload in blocks(data, path, trace.troubles):
         where = f"{path}: block at byte {place}"
@@ -335,6 +343,9 @@ class Reader:
             "group": part.groups,
             "phase": part.phases,
             "site": part.sites,
+            "way": part.ways,
+            "algorithm": part.algorithms,
+            "runner_up": part.algorithms,
         }
         for name, known in known_values.items():
             values = np.unique(found[name])
@@ -360,12 +371,16 @@ class Reader:
             part.phases[number] = value
         elif kind == b"S":
             part.sites[number] = value
+        elif kind == b"W":
+            part.ways[number] = value
+        elif kind == b"A":
+            part.algorithms[number] = value
         elif kind == b"G":
             part.groups[number] = inner.group(value)
         elif kind == b"N" and number in part.groups:
             part.groups[number].name = value
         else:
-            raise inner.fail(f"{kind!r} {number}, expected F, G, P, S, or N of a known group")
+            raise inner.fail(f"{kind!r} {number}, expected F, G, P, S, W, A, or N of a known group")
 
     def group(self, text: str) -> Group:
         fields = text.split("\n")

@@ -44,10 +44,11 @@ class Rank:
     def __init__(self, rank, size, world=0, processors=64, offset=0):
         self.head = (
             f"world={world}\nrank={rank}\nsize={size}\nprocessors={processors}\nclock_offset_ns={offset}\n"
+            "library=Tasuki 0.1.0\n"
         )
         self.definitions = [b"G" + varint(1) + f"communicator\n{rank}\n0:1:{size}\n\nMPI_COMM_WORLD".encode()]
         self.functions = {}
-        self.phases, self.sites = {}, {}
+        self.phases, self.sites, self.ways, self.algorithms = {}, {}, {}, {}
         self.rows = []
         self.side = {name: [] for name in traces.SIDE_COLUMNS}
         self.made = 0
@@ -71,6 +72,12 @@ class Rank:
         row["function"] = self.number(b"F", self.functions, name)
         row["phase"] = self.number(b"P", self.phases, phase) if phase else 0
         row["site"] = self.number(b"S", self.sites, f"10 1 {at}") if at else 0
+        for name, kind, table in (
+            ("way", b"W", self.ways),
+            ("algorithm", b"A", self.algorithms),
+            ("runner_up", b"A", self.algorithms),
+        ):
+            row[name] = self.number(kind, table, row[name]) if row[name] else 0
         self.now = end
         self.side["started"] += [self.made - serial for serial in started]
         self.made += row["made"]

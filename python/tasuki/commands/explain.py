@@ -24,6 +24,9 @@ def explain(
     machine: Annotated[
         str, typer.Option(metavar="NAME|FILE", help="The machine, as in `tasuki predict`.")
     ] = "",
+    html: Annotated[
+        pathlib.Path | None, typer.Option("--html", metavar="FILE", help="Write a page with pictures.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document and nothing else.")] = False,
 ) -> None:
     """Says why a program is slow, and what would help: what held it up and what could be gained, the
@@ -32,6 +35,8 @@ def explain(
         mpiexec --trace -n 4 ./solver
 
         tasuki explain solver.trace
+
+        tasuki explain solver.trace --html solver.html      a page with timeline and critical path
 
     With a machine, calls are also compared with what they should take there.
     """
@@ -47,4 +52,15 @@ def explain(
         raise Refusal(str(error)) from None
     except (ResultsError, machines.MachineError, pricing.PricingError) as error:
         raise Refusal(str(error)) from None
+    if html is not None:
+        write_page(found, html)
     print(json.dumps(found.document(), indent=1, ensure_ascii=False) if as_json else found.text())
+
+
+def write_page(found, path: pathlib.Path) -> None:
+    from tasuki.explain import page
+
+    try:
+        page.write(found, path)
+    except OSError as error:
+        raise Refusal(f"explain: --html {path}: {error.strerror}") from None

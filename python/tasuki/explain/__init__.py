@@ -12,15 +12,16 @@ from __future__ import annotations
 import dataclasses
 
 from tasuki import trace as traces
-from tasuki.explain import calls, waits
+from tasuki.explain import calls, library, waits
 from tasuki.explain.course import Course, is_file
 from tasuki.explain.finding import Finding
 from tasuki.units import percent_text, time_text
 
 WORTH = 0.02  # of the program's time: smaller gains are none
-NOT_RECORDED = (
-    "the way a message took (private buffers, derived types that were packed); unexpected "
-    "messages and queues; the algorithms of collectives"
+NEVER_RECORDED = "what one-sided accesses wait for"
+OF_THE_LIBRARY = (
+    "the ways of messages (private buffers, derived types that were packed), unexpected messages and the "
+    "algorithms of collectives, of which this library or this version of the trace tells nothing"
 )
 
 
@@ -31,6 +32,7 @@ class Explanation:
     parts: dict[str, float]  # seconds of all ranks: computing, waiting, …
     findings: list[Finding]  # the largest gain first
     notes: list[str]
+    course: Course
     priced: bool = False  # calls were compared with the machine's figures
 
     @property
@@ -48,11 +50,15 @@ class Explanation:
             "efficient": self.efficient,
             "findings": [dataclasses.asdict(one) for one in self.findings],
             "notes": self.notes,
-            "not_recorded": NOT_RECORDED,
+            "not_recorded": self.lacking(),
         }
 
     def text(self) -> str:
         return text_of(self)
+
+    def lacking(self) -> str:
+        """What cannot be judged."""
+        return not_recorded(self.trace)
 
 
 def explain(trace: traces.Trace, pricer=None, worth: float = WORTH, ask=None) -> Explanation:
@@ -69,6 +75,9 @@ def explain(trace: traces.Trace, pricer=None, worth: float = WORTH, ask=None) ->
         *calls.small_messages(course, pricer),
         *calls.files(course),
         *calls.slow_calls(course, pricer),
+        *library.two_copies(course, pricer),
+        *library.algorithms(course),
+        *library.queues(course),
         *calls.shared_processors(course),
         *init,
     ]
@@ -76,7 +85,7 @@ def explain(trace: traces.Trace, pricer=None, worth: float = WORTH, ask=None) ->
         one.gain_share = one.gain_seconds / whole if whole > 0 else 0.0
     found = [one for one in found if one.gain_share >= worth]
     found.sort(key=lambda one: -one.gain_seconds)
-    return Explanation(trace, whole, parts_of(course), found, notes_of(course), pricer is not None)
+    return Explanation(trace, whole, parts_of(course), found, notes_of(course), course, pricer is not None)
 
 
 def parts_of(course: Course) -> dict[str, float]:
@@ -97,6 +106,33 @@ def notes_of(course: Course) -> list[str]:
     return notes
 
 
+def not_recorded(trace: traces.Trace) -> str:
+    """What cannot be judged, in words."""
+    lacking = [] if any(part.sites for part in trace.parts) else ["source lines"]
+    libraries = [part.head.get("library", "") for part in trace.parts]
+    if trace.version < 2 or not all(name.startswith("Tasuki") for name in libraries):
+        lacking.append(OF_THE_LIBRARY)
+    return "; ".join([*lacking, NEVER_RECORDED])
+
+
+def verdict_of(found: Explanation) -> str:
+    """In a sentence."""
+    if found.findings:
+        one = found.findings[0]
+        count = len(found.findings)
+        what = "One thing holds" if count == 1 else f"{count} things hold"
+        return (
+            f"{what} it up; the first could gain {percent_text(one.gain_share)} of its time, "
+            f"{time_text(one.gain_seconds)}."
+        )
+    if found.trace.troubles:
+        return "Nothing was found that held the program up, but the trace is not whole."
+    text = "The program is efficient: nothing in the trace would gain it 2 % or more."
+    if not found.priced and found.parts["communication"] > 0.2 * sum(found.parts.values()):
+        text += "\nWhether its calls are as fast as the machine allows: --run or --machine tells."
+    return text
+
+
 def text_of(found: Explanation) -> str:
     total = sum(found.parts.values()) or 1.0
     shares = ", ".join(
@@ -107,17 +143,13 @@ def text_of(found: Explanation) -> str:
         f"after MPI_Init: {shares}",
         "",
     ]
-    if not found.findings and found.trace.troubles:
-        lines.append("Nothing was found that held the program up, but the trace is not whole.")
-    elif found.efficient:
-        lines.append("The program is efficient: nothing in the trace would gain it 2 % or more.")
-        if not found.priced and found.parts["communication"] > 0.2 * total:
-            lines.append("Whether its calls are as fast as the machine allows: --run or --machine tells.")
+    if not found.findings:
+        lines.append(verdict_of(found))
     for number, one in enumerate(found.findings, 1):
         lines.append(f"{number}. {one.text}.")
         lines.append(
             f"   Gain at most {time_text(one.gain_seconds)}, {percent_text(one.gain_share)}: {one.advice}."
         )
     lines += [""] + [f"note: {note}" for note in found.notes] if found.notes else []
-    lines += ["", f"Not recorded, so not judged: {NOT_RECORDED}."]
+    lines += ["", f"Not recorded, so not judged: {not_recorded(found.trace)}."]
     return "\n".join(lines)

@@ -190,7 +190,8 @@ def files(course: Course) -> list[Finding]:
             Finding(
                 "files",
                 f"files take {time_text(seconds)} of {ranks_text(ranks)}{of_phase(phase)}: {len(steps)} "
-                f"calls, {bytes_text(moved)}, most of it in {call_text(name, at)}{alone}",
+                f"call{'s' if len(steps) > 1 else ''}, {bytes_text(moved)}, most of it in "
+                f"{call_text(name, at)}{alone}",
                 "the gain is that of no file access at all: fewer and larger accesses, collective ones, or "
                 "MPI_File_iwrite beside computing come near it",
                 max(gain, 0.0),

@@ -28,7 +28,7 @@ class Wait:
 class Step:
     """A call on its timeline. `needs`: (kind, step whose begin it waits for)."""
 
-    __slots__ = "event name place row gap begin end work needs waits new_begin new_end phase at".split()
+    __slots__ = "event name place row gap begin end work needs waits new_begin new_end phase at hall".split()
 
     def __init__(self, place, event, name, row, begin, end, phase, at=""):
         self.place, self.event, self.name, self.row, self.phase = place, event, name, row, phase
@@ -37,7 +37,17 @@ class Step:
         self.gap = self.work = 0.0
         self.needs: list[tuple[str, Step]] = []
         self.waits: list[Wait] = []
-        self.new_begin = self.new_end = None
+        self.new_begin = self.new_end = self.hall = None
+
+
+class Hall:
+    """A collective in which each waits for the last one: kept once, not as each one's need of each other."""
+
+    __slots__ = "steps last run reached".split()
+
+    def __init__(self, steps: list[Step]):
+        self.steps, self.last = steps, max(steps, key=lambda step: step.begin)
+        self.run, self.reached = 0, 0.0
 
 
 class Lane:
@@ -57,6 +67,7 @@ class Course:
         self.trace = trace
         self.places = places.places_of(trace, ask)
         self.builder = replay.Builder(trace)
+        self.runs = 0
         self.lanes = [Lane(one) for one in self.builder.timelines]
         self.instances: list[list[tuple[Lane, Step]]] = []  # of collectives that hold all members
         for lane in self.lanes:
@@ -118,6 +129,7 @@ class Course:
         """Says of each call which calls of other ranks it needs."""
         sent, posted, taken = {}, {}, {}
         halls: dict[int, list[Step]] = collections.defaultdict(list)
+        waiting: dict[int, list[Step]] = collections.defaultdict(list)
         collectives = {}
         for lane in self.lanes:
             for step in lane.steps:
@@ -136,6 +148,8 @@ class Course:
                 for half in step.event.waits:
                     if half.kind == "receive" and half.of is not None:
                         taken[id(half.of)] = step
+                    elif half.kind == "collective" and half.of is not None:
+                        waiting[id(half.of)].append(step)
         for lane in self.lanes:
             for number, step in enumerate(lane.steps):
                 if step.event is None:
@@ -154,14 +168,13 @@ class Course:
                     elif half.kind == "send" and not half.buffered:
                         self.need_receiver(step, posted.get(id(half.of)), taken.get(id(half.of)))
                     elif half.kind == "collective":
-                        self.need_members(step, half.of, halls[id(half.of)])
+                        self.need_members(step, half.of, halls[id(half.of)], waiting[id(half.of)])
         finals = [lane.steps[-1] for lane in self.lanes if lane.steps and lane.steps[-1].event is None]
         if len(finals) > 1 and len({step.place.part.world for step in finals}) == 1:
             last = max(step.begin for step in finals)
             for step in finals:
                 step.end = last
-                for other in finals:
-                    self.need(step, "collective", other)
+            self.meet(finals, finals)
         for number, found in halls.items():
             if collectives[number].name not in replay.FROM_ROOT | replay.TO_ROOT | replay.PREFIX:
                 self.instances.append([(step.place, step) for step in found])
@@ -169,6 +182,8 @@ class Course:
         for lane in self.lanes:
             for step in lane.steps:
                 reached = max([step.begin, *(other.begin for _, other in step.needs)])
+                if step.hall is not None:
+                    reached = max(reached, step.hall.last.begin)
                 step.work = step.end - reached
                 self.note_wait(step)
 
@@ -184,8 +199,24 @@ class Course:
         elif taken is not None and step.begin < taken.begin:
             self.need(step, "late_receiver", taken)
 
-    def need_members(self, step: Step, one: replay.Collective, members: list[Step]) -> None:
+    def meet(self, members: list[Step], waiting: list[Step]) -> None:
+        """Those that wait need all members."""
+        hall = Hall(members)
+        for step in waiting:
+            if hall.last.begin <= step.end:
+                step.hall = hall
+            else:
+                for other in members:
+                    self.need(step, "collective", other)
+
+    def need_members(
+        self, step: Step, one: replay.Collective, members: list[Step], waiting: list[Step]
+    ) -> None:
         root = one.root
+        if one.name not in replay.FROM_ROOT | replay.TO_ROOT | replay.PREFIX:
+            if step is waiting[0] and members:
+                self.meet(members, waiting)
+            return
         if one.name in replay.FROM_ROOT:
             members = [other for other in members if other.place.rank == root]
         elif one.name in replay.TO_ROOT and step.place.rank != root:
@@ -197,15 +228,17 @@ class Course:
 
     def note_wait(self, step: Step) -> None:
         """The wait of a call is that for the last one it needed."""
-        if step.needs:
-            kind, late = max(step.needs, key=lambda one: one[1].begin)
-            if late.begin > step.begin:
+        needs = [*step.needs, ("collective", step.hall.last)] if step.hall is not None else step.needs
+        if needs:
+            kind, late = max(needs, key=lambda one: one[1].begin)
+            if late.begin > step.begin and late.place is not step.place:
                 step.waits.append(Wait(kind, step, late, late.begin - step.begin))
 
     def run(self, gaps=None, work=None, dropped=frozenset()) -> float:
         """Seconds of the program with other gaps (computing before a call), other work of calls, and without
         waiting in those of `dropped`."""
         gaps, work = gaps or {}, work or {}
+        self.runs += 1
         for lane in self.lanes:
             if lane.steps:
                 lane.steps[0].new_begin = lane.start + gaps.get(lane.steps[0], lane.steps[0].gap)
@@ -219,6 +252,8 @@ class Course:
                 for _, other in step.needs:
                     if other.new_begin is not None and other.new_begin > reached:
                         reached = other.new_begin
+                if step.hall is not None:
+                    reached = max(reached, self.reached(step.hall))
             step.new_end = reached + work.get(step, step.work)
             if number + 1 < len(lane.steps):
                 following = lane.steps[number + 1]
@@ -226,6 +261,13 @@ class Course:
             else:
                 ends.append(step.new_end)
         return max(ends) - self.begin
+
+    def reached(self, hall: Hall) -> float:
+        """When the last one comes in this run. When first asked, all calls before have their new times."""
+        if hall.run != self.runs:
+            begins = [step.new_begin for step in hall.steps if step.new_begin is not None]
+            hall.run, hall.reached = self.runs, max(begins, default=float("-inf"))
+        return hall.reached
 
     def between(self, lane: Lane, first: float, last: float) -> list[Step]:
         """The calls of a rank in a time, the last ones first."""

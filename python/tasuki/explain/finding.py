@@ -9,7 +9,7 @@ CANDIDATES_MAX = 24  # changes that are computed: those with the longest waits
 
 @dataclasses.dataclass
 class Finding:
-    kind: str  # late_sender, late_receiver, collective, chain, small_messages, processors, files, init
+    kind: str  # docs/explain.md lists them
     text: str  # what happened
     advice: str  # what would mend it
     gain_seconds: float

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import collections
 
-from tasuki.explain.course import Course, Wait, Work, is_file
+from tasuki.explain.course import Course, Step, Wait, Work, is_file
 from tasuki.explain.finding import CANDIDATES_MAX, Finding, call_text, ranks_text, they
 from tasuki.units import time_text
+
+LEAST = 0.005  # of the program's time: what waits less together can gain no more
+FEW = 0.05  # of the longest wait of a rank: who waits less is not named
+ABOUT = 0.1  # of the time between the first one and the last: these ranks came together
 
 
 def find_chains(course: Course, waits: list[Wait]) -> None:
@@ -28,7 +32,7 @@ def chains(course: Course, waits: list[Wait]) -> list[Finding]:
         if wait.chain:
             links[wait.waiter.phase].append(wait)
     for phase, members in links.items():
-        gain = course.seconds - course.run(dropped={wait.waiter for wait in members})
+        gain = course.seconds - course.run(dropped=alike(course, members))
         ranks = sorted({wait.waiter.place.rank for wait in members} | {w.late.place.rank for w in members})
         seconds = sum(wait.seconds for wait in members)
         name, at = most(members, lambda wait: (wait.late.name, wait.late.at))
@@ -50,6 +54,17 @@ def chains(course: Course, waits: list[Wait]) -> list[Finding]:
     return found
 
 
+def alike(course: Course, members: list[Wait]) -> set[Step]:
+    """All receives by these calls, also those that did not wait: they would, had others not waited before."""
+    calls = {(wait.waiter.name, wait.waiter.phase, wait.waiter.at) for wait in members}
+    return {
+        step
+        for lane in course.lanes
+        for step in lane.steps
+        if (step.name, step.phase, step.at) in calls and any(kind == "late_sender" for kind, _ in step.needs)
+    }
+
+
 def late_ranks(course: Course, waits: list[Wait]) -> list[Finding]:
     """Messages whose other end came late because it computed, or was in another call."""
     groups: dict[tuple, list[Wait]] = collections.defaultdict(list)
@@ -65,11 +80,11 @@ def late_ranks(course: Course, waits: list[Wait]) -> list[Finding]:
             groups[wait.kind, late.place.rank, late.name, late.phase, late.at].append(wait)
             together[wait.kind, -1, late.name, late.phase, late.at].append(wait)
     found, alone = [], {}
-    for key, members in longest(groups):
+    for key, members in longest(course, groups):
         one = late_rank(course, key, members)
         found.append(one)
         alone[one.kind] = max(alone.get(one.kind, 0.0), one.gain_seconds)
-    for key, members in longest(together):
+    for key, members in longest(course, together):
         if len({wait.late.place.rank for wait in members}) > 1:
             one = late_rank(course, key, members)
             if one.gain_seconds > 1.5 * alone.get(one.kind, 0.0):
@@ -106,6 +121,8 @@ def late_rank(course: Course, key: tuple, members: list[Wait]) -> Finding:
             if kind == "late_sender"
             else "receive it before that work, or send by MPI_Isend"
         )
+    elif set(late) & set(waiting):
+        advice = "share the work evenly: now one of them is late, now another"
     else:
         advice = f"give part of the work of {ranks_text(late)} to {ranks_text(waiting)}"
     gain = max(in_time, shared, 0.0)
@@ -125,7 +142,7 @@ def collectives(course: Course, waits: list[Wait]) -> list[Finding]:
             groups[wait.waiter.name, wait.waiter.phase, wait.waiter.at].append(wait)
     of_step = {id(step): steps for steps in course.instances for _, step in steps}
     found = []
-    for (name, phase, at), members in longest(groups):
+    for (name, phase, at), members in longest(course, groups):
         work, done = Work(course), set()
         for wait in members:
             steps = of_step.get(id(wait.late), [(None, wait.waiter), (None, wait.late)])
@@ -135,18 +152,22 @@ def collectives(course: Course, waits: list[Wait]) -> list[Finding]:
             work.share([step for _, step in steps])
         gain = course.seconds - course.run(gaps=work.gaps)
         seconds = sum(wait.seconds for wait in members)
-        late, waiting = collections.Counter(), collections.Counter()
+        late, waiting, last = collections.Counter(), collections.Counter(), {}
         for wait in members:
-            late[wait.late.place.rank] += wait.seconds
+            if id(wait.late) not in last:
+                last[id(wait.late)] = last_ones(wait, of_step.get(id(wait.late)))
+            for rank in last[id(wait.late)]:
+                late[rank] += wait.seconds
             waiting[wait.waiter.place.rank] += wait.seconds
         ranks = sorted(rank for rank, part in late.items() if part > 0.1 * seconds) or sorted(late)
         longest_rank, longest_wait = waiting.most_common(1)[0]
+        waiters = sorted(rank for rank, part in waiting.items() if part >= FEW * longest_wait)
         after = after_of(members)
         behind = f", {'it computes' if len(ranks) == 1 else 'they compute'} after {after}" if after else ""
         found.append(
             Finding(
                 "collective",
-                f"{they(sorted(waiting), 'wait')} in {call_text(name, at, phase)} for {ranks_text(ranks)}, "
+                f"{they(waiters, 'wait')} in {call_text(name, at, phase)} for {ranks_text(ranks)}, "
                 f"{time_text(seconds)} together, rank {longest_rank} longest ({time_text(longest_wait)})",
                 f"share the work evenly: {they(ranks, 'come')} last{behind}",
                 max(gain, 0.0),
@@ -162,10 +183,20 @@ def collectives(course: Course, waits: list[Wait]) -> list[Finding]:
     return found
 
 
-def longest(groups: dict[tuple, list[Wait]]) -> list[tuple[tuple, list[Wait]]]:
-    """Those with the longest waits."""
-    found = sorted(groups.items(), key=lambda one: -sum(wait.seconds for wait in one[1]))
-    return found[:CANDIDATES_MAX]
+def last_ones(wait: Wait, steps: list | None) -> list[int]:
+    """The ranks that came about as late as the last one to this collective."""
+    if steps is None:
+        return [wait.late.place.rank]
+    last = wait.late.begin
+    first = min(step.begin for _, step in steps)
+    return [step.place.rank for _, step in steps if last - step.begin <= ABOUT * (last - first)]
+
+
+def longest(course: Course, groups: dict[tuple, list[Wait]]) -> list[tuple[tuple, list[Wait]]]:
+    """Those with the longest waits, but for what is too short to gain anything."""
+    sums = {key: sum(wait.seconds for wait in members) for key, members in groups.items()}
+    found = sorted((key for key in groups if sums[key] >= LEAST * course.seconds), key=lambda key: -sums[key])
+    return [(key, groups[key]) for key in found[:CANDIDATES_MAX]]
 
 
 def times(count: int) -> str:
