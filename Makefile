@@ -18,7 +18,7 @@
 #   make wheel         a Python wheel of all of it, and its size
 #   make format        all sources, in place                         make tidy         the style, as a test
 #   make generate      the generated sources, from the standard      make clean        remove build/
-#   make record-abi    what compiled programs rely on, as it is now
+#   make record-abi    what compiled programs rely on, as it is now  make documents    manual pages, completions
 
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
@@ -38,7 +38,7 @@ QUIETLY := tools/quietly
 
 .PHONY: help setup build install demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
     bench-spam-lammps bench-hosts bench-kernels bench-npb npb-bin predict-kernels fortran-calls io-calls fit-collectives \
-    regret network fabric peers wheel record-abi format tidy generate clean
+    regret network fabric peers wheel record-abi documents format tidy generate clean
 
 help:
 	@sed -n '5,22s/^# *//p' Makefile
@@ -90,6 +90,10 @@ generate: $(STAMPS)/venv-test
 
 record-abi: build
 	@$(IN_VENV)/python tests/abi/record.py --prefix $(TREE)
+
+# What the commands say of themselves; the functions' pages come from make generate.
+documents: build $(STAMPS)/venv-test
+	@PYTHONPATH=tools $(IN_VENV)/python -m documents --prefix $(TREE)
 
 # Of this machine's glibc and libraries. It builds everything, in a tree of its own, which a second time takes what is there.
 wheel: $(STAMPS)/venv-build

@@ -15,6 +15,7 @@ from bindgen import (
     fortran_entries,
     fortran_modules,
     function_table,
+    man_pages,
     mpi_headers,
     mpich_module_names,
     trace_wrappers,
@@ -35,6 +36,7 @@ def files() -> dict[str, str]:
         **fortran_modules.generate(),
         **mpich_module_names.generate(),
         **trace_wrappers.generate(),
+        **man_pages.generate(),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,11 @@ def _parameter(text: str) -> CoreParameter:
         raise SystemExit(f"core_functions.py: cannot read the parameter '{text}'")
     kind = re.sub(r"\s*([*&])\s*", r"\1", match.group(1).strip())
     return CoreParameter(kind, match.group(2))
+
+
+@functools.cache
+def read_once() -> dict[str, CoreFunction]:
+    return read()
 
 
 def read(source: Path = ROOT / "src") -> dict[str, CoreFunction]:

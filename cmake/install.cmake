@@ -9,7 +9,7 @@
 #             cmake/Tasuki/,
 #             tasuki/python/, the packages that bin/tasuki and spam-tools run (pip puts the former where others are)
 #   share/    tasuki/modules, the sources of the modules mpi and mpi_f08 for either ABI; tasuki/mbl, the suite's sources: tasuki builds them with other MPIs' compilers; tasuki/spam, likewise,
-#             with examples of its input; doc/tasuki, this documentation
+#             with examples of its input; doc/tasuki, this documentation; man/, the manual pages; what bash, zsh and fish complete
 #
 # Each file belongs to a component, so that packages can be made of parts (cmake --install build --component NAME):
 # runtime (what programs run with), development (what they are compiled with), tools (the command tasuki), spam, and
@@ -165,9 +165,41 @@ if(TARGET spam)
           PATTERN __pycache__ EXCLUDE)
 endif()
 
-# What is read: the pages of docs/ and the examples. A wheel goes without; pip shows no documents.
+# What is read, and what shells complete. A wheel goes without.
 if(NOT SKBUILD)
   install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${DATADIR}/doc/tasuki COMPONENT documentation)
   install(DIRECTORY docs examples DESTINATION ${DATADIR}/doc/tasuki COMPONENT documentation
-          PATTERN man EXCLUDE)
+          PATTERN man EXCLUDE PATTERN completion EXCLUDE)
+
+  # The manual pages are kept together in two files, of commands and of functions.
+  file(GLOB collected CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/generated/*.man)
+  set(divider ${PROJECT_SOURCE_DIR}/cmake/man-pages.awk)
+  add_custom_command(OUTPUT ${MADE}/man.stamp DEPENDS ${collected} ${divider} VERBATIM
+                     COMMAND ${CMAKE_COMMAND} -E rm -rf ${MADE}/man
+                     COMMAND ${CMAKE_COMMAND} -E make_directory ${MADE}/man/man1 ${MADE}/man/man3
+                     COMMAND awk -v into=${MADE}/man -f ${divider} ${collected}
+                     COMMAND ${CMAKE_COMMAND} -E touch ${MADE}/man.stamp)
+  add_custom_target(tasuki_man ALL DEPENDS ${MADE}/man.stamp)
+  function(tasuki_manual SECTION PATTERN COMPONENT)
+    install(DIRECTORY ${MADE}/man/man${SECTION} DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT ${COMPONENT}
+            FILES_MATCHING PATTERN ${PATTERN})
+  endfunction()
+  tasuki_manual(1 mpiexec.1 runtime)
+  tasuki_manual(1 mpirun.1 runtime)
+  tasuki_manual(1 mpi[cf]*.1 development)
+  tasuki_manual(1 tasuki*.1 tools)
+  tasuki_manual(3 *.3 documentation)
+
+  set(completion ${PROJECT_SOURCE_DIR}/docs/completion)
+  function(tasuki_completion COMMAND FILE COMPONENT)
+    install(FILES ${completion}/${FILE}.bash RENAME ${COMMAND}
+            DESTINATION ${DATADIR}/bash-completion/completions COMPONENT ${COMPONENT})
+    install(FILES ${completion}/${FILE}.zsh RENAME _${COMMAND}
+            DESTINATION ${DATADIR}/zsh/site-functions COMPONENT ${COMPONENT})
+    install(FILES ${completion}/${FILE}.fish RENAME ${COMMAND}.fish
+            DESTINATION ${DATADIR}/fish/vendor_completions.d COMPONENT ${COMPONENT})
+  endfunction()
+  tasuki_completion(mpiexec mpiexec runtime)
+  tasuki_completion(mpirun mpiexec runtime)
+  tasuki_completion(tasuki tasuki tools)
 endif()
