@@ -49,7 +49,7 @@ _tasuki() {
     --work|--work=) _tasuki_folders ;;
     --tolerance|--tolerance=) ;;
     --fail-on|--fail-on=) ;;
-    *) options="--mpi --table --quick -n --ranks --only --budget --rounds -o --out --work --tolerance --all --json --fail-on --help" ;;
+    *) options="--mpi --table --quick -n --ranks --only --budget --rounds -o --out --work --tolerance --all --json --fail-on --gate --help" ;;
   esac ;;
   explain) case $previous in
     --run|--run=) _tasuki_files ;;

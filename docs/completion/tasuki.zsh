@@ -60,6 +60,7 @@ case $command in
       '--all[Show the rows that are the same]' \
       '--json[Everything as JSON]' \
       '--fail-on[Exit status 1 if a row is slower]:VERDICT:' \
+      '--gate[End with one line and an exit status for CI]' \
       '--help[print what the command takes]' \
       '*:file:_files'
     ;;

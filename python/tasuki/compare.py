@@ -21,6 +21,8 @@ from tasuki.results import ResultsError, Row, Run
 LEVEL = 0.05
 TOLERANCE = 0.05
 VERDICTS = ("faster", "same", "slower")
+LIMIT = "limit"  # the group of rows in which no MPI is at work
+RESTLESS_MAX = 0.5  # of the rows: with more of them restless a gate tells nothing
 # What of two runs should be the same, for their ratio to mean what it seems to.
 ALIKE = {
     "environment": ("host", "cpu", "processors", "kernel"),
@@ -86,6 +88,59 @@ class Comparison:
         """For scripts: everything as JSON's types."""
         fields = dataclasses.asdict(self)
         return {"tasuki_comparison": 1, **fields, "summary": self.summary()}
+
+
+# How a gate ends: as the exit status of `tasuki compare --gate`. 2 is that of what cannot be read.
+PASSED, SLOWER, UNCLEAR = 0, 1, 3
+MACHINE = ("environment.cpu ", "environment.processors ")  # doubts of which the ratios mean nothing
+
+
+@dataclasses.dataclass(frozen=True)
+class Gate:
+    """Whether a change may go on: `text` is one line."""
+
+    status: int
+    text: str
+
+
+def gate(made: Comparison) -> Gate:
+    """Fails if a row is slower; says that it cannot be told where the machine differs, or most rows are too
+    restless."""
+    rows = [row for row in made.rows if row.group != LIMIT]
+    slower = sorted((row for row in rows if row.verdict == "slower"), key=lambda row: -row.ratio)
+    restless = sum(not row.tight for row in rows)
+    unlike = [text for text in made.warnings if text.startswith(MACHINE)]
+    limits = [row for row in made.rows if row.group == LIMIT]
+    limits_slower = sum(row.verdict == "slower" for row in limits)
+    if not rows:
+        return Gate(UNCLEAR, "gate: cannot tell: there is no row in which an MPI is at work")
+    if unlike:
+        return Gate(UNCLEAR, f"gate: cannot tell: {unlike[0]}")
+    if slower and limits_slower:
+        return Gate(
+            UNCLEAR,
+            f"gate: cannot tell: {len(slower)} of {len(rows)} rows are slower, but so are {limits_slower} of "
+            f"{len(limits)} in which no MPI is at work: the machine was slower",
+        )
+    if slower:
+        worst = slower[0]
+        return Gate(
+            SLOWER,
+            f"gate: failed: {len(slower)} of {len(rows)} rows {'is' if len(slower) == 1 else 'are'} slower "
+            f"by more than {made.tolerance:.0%} beyond chance; the worst {worst.ratio:.3g} times "
+            f"({worst.low:.3g} to {worst.high:.3g}): {worst.other}: {text_of((worst.series, worst.bytes))}",
+        )
+    if restless > RESTLESS_MAX * len(rows):
+        return Gate(
+            UNCLEAR,
+            f"gate: cannot tell: {restless} of {len(rows)} rows are too restless to show "
+            f"{2 * made.tolerance:.0%}: more rounds, or a machine that does nothing else",
+        )
+    return Gate(
+        PASSED,
+        f"gate: passed: none of {len(rows)} rows is slower by more than {made.tolerance:.0%} beyond chance "
+        f"({restless} too restless to show {2 * made.tolerance:.0%})",
+    )
 
 
 def rows_by_key(run: Run) -> dict[Key, Row]:
@@ -155,7 +210,7 @@ def compare(base: Run, *others: Run, tolerance: float = TOLERANCE, level: float 
 
 def control(rows: list[Verdict]) -> list[str]:
     """Rows in which no MPI is at work cannot differ by it: what they say of the others."""
-    limits = [row for row in rows if row.group == "limit"]
+    limits = [row for row in rows if row.group == LIMIT]
     differ = sum(row.verdict != "same" for row in limits)
     if not differ:
         return []

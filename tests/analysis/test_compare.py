@@ -189,6 +189,65 @@ def test_the_command_fails_on_what_it_was_told_to(files):
     assert wrong.returncode == 2 and "--fail-on sometimes" in wrong.stderr
 
 
+LIMITS = [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "ratios, limits, noise, changed, status, words",
+    [
+        (
+            [1.0] * 8,
+            LIMITS,
+            0.05,
+            {},
+            0,
+            "gate: passed: none of 8 rows is slower by more than 5% beyond chance (0",
+        ),
+        ([1.0] * 7 + [0.5], LIMITS, 0.05, {}, 0, "gate: passed"),
+        ([1.0] * 6 + [1.5, 1.3], LIMITS, 0.05, {}, 1, "gate: failed: 2 of 8 rows are slower by more than 5%"),
+        (
+            [1.5] * 8,
+            [1.5, 1.5],
+            0.05,
+            {},
+            3,
+            "so are 2 of 2 in which no MPI is at work: the machine was slower",
+        ),
+        ([1.02] * 8, LIMITS, 1.5, {}, 3, "of 8 rows are too restless to show 10%"),
+        ([1.5] * 8, LIMITS, 0.05, {"cpu": "other"}, 3, "environment.cpu is 'none' in a and 'other' in b"),
+        ([1.0] * 8, LIMITS, 0.05, {"host": "other"}, 0, "gate: passed"),
+        ([], LIMITS, 0.05, {}, 3, "there is no row in which an MPI is at work"),
+    ],
+)
+def test_a_gate_ends_with_one_line_and_a_status(ratios, limits, noise, changed, status, words):
+    random = numpy.random.default_rng(23)
+    base, other = pair(random, ratios, noise=noise)
+    for place, ratio in enumerate(limits):
+        base.rows.append(row(random, series=f"limit{place}", group="limit"))
+        other.rows.append(row(random, 1e-6 * ratio, series=f"limit{place}", group="limit"))
+    other.environment.update(changed)
+    ended = compare.gate(compare.compare(base, other))
+    assert ended.status == status and words in ended.text and "\n" not in ended.text, ended.text
+
+
+def test_a_gate_fails_for_nothing_no_more_often_than_stated():
+    random = numpy.random.default_rng(29)
+    failed = sum(
+        compare.gate(compare.compare(*pair(random, [1.0] * 20))).status == compare.SLOWER for _ in range(100)
+    )
+    assert failed <= 12  # of 100 at 5 %: more are seen less than once in a thousand times
+
+
+def test_the_command_as_a_gate(files):
+    done = command(*files, "--gate")
+    assert done.returncode == 1 and done.stdout.startswith("gate: failed: 1 of 3 rows is slower"), done.stdout
+    assert done.stdout.count("\n") == 1
+    told = json.loads(command(*files, "--gate", "--json").stdout)["gate"]
+    assert told == {"status": 1, "text": done.stdout.rstrip("\n")}
+    alone = command(files[0], "--gate")
+    assert alone.returncode == 2 and "--gate: expected two files or more" in alone.stderr
+
+
 @pytest.mark.parametrize(
     "words, told",
     [

@@ -36,6 +36,7 @@ def compare(
     every: options.Every = False,
     as_json: options.Json = False,
     fail_on: options.FailOn = None,
+    gate: options.Gate = False,
 ) -> None:
     """Says what is faster in one run than in another, and whether an MPI keeps the performance guidelines.
 
@@ -59,24 +60,26 @@ def compare(
 
         tasuki compare before.json after.json --fail-on slower           for CI: exit status 1 if anything is
 
+        tasuki compare --quick --mpi before --mpi after --gate           in one line (docs/results.md)
+
         tasuki compare run.json                                          the guidelines alone
     """
     from tasuki.implementation import ImplementationError
     from tasuki.results import ResultsError, load
 
-    check_words(files, mpi, table, tolerance, rounds, fail_on)
+    check_words(files, mpi, table, tolerance, rounds, fail_on, gate)
     try:
         if files:
             runs = [load(path) for path in files]
         else:
             settings = settings_of(quick, ranks, only, budget, rounds)
             runs = measured(contenders(mpi or [], table or []), settings, rounds, out, work)
-        tell(runs, tolerance, every, as_json, fail_on or [])
+        tell(runs, tolerance, every, as_json, fail_on or [], gate)
     except (ImplementationError, ResultsError) as error:
         raise Refusal(f"compare: {error}") from None
 
 
-def check_words(files, mpi, table, tolerance, rounds, fail_on) -> None:
+def check_words(files, mpi, table, tolerance, rounds, fail_on, gate) -> None:
     if files and (mpi or table):
         raise Refusal("compare: expected either files or --mpi and --table, not both")
     if not files and not mpi and not table:
@@ -90,6 +93,8 @@ def check_words(files, mpi, table, tolerance, rounds, fail_on) -> None:
             raise Refusal(f"compare: --fail-on {word}: expected {' or '.join(FAIL_ON)}")
     if files and len(files) == 1 and "slower" in (fail_on or []):
         raise Refusal(f"compare: {files[0]} --fail-on slower: expected two files or more")
+    if files and len(files) == 1 and gate:
+        raise Refusal(f"compare: {files[0]} --gate: expected two files or more")
 
 
 def contenders(mpis: list[str], tables: list[pathlib.Path]) -> list:
@@ -151,19 +156,26 @@ def measured(found: list, settings, rounds: int, out: pathlib.Path, work: pathli
     return [session.run for session in sessions]
 
 
-def tell(runs: list, tolerance: float, every: bool, as_json: bool, fail_on: list[str]) -> None:
+def tell(runs: list, tolerance: float, every: bool, as_json: bool, fail_on: list[str], gate: bool) -> None:
     from tasuki import compare as comparing
     from tasuki import guidelines
 
     made = comparing.compare(*runs, tolerance=tolerance) if len(runs) > 1 else None
+    ended = comparing.gate(made) if made and gate else None
+    if ended and not as_json:
+        print(ended.text)
+        sys.exit(ended.status)
     names = comparing.names_of(runs)
     findings = {name: guidelines.check(run, tolerance) for name, run in zip(names, runs, strict=True)}
     if as_json:
         document = made.document() if made else {"tasuki_comparison": 1}
         told = {name: [dataclasses.asdict(one) for one in found] for name, found in findings.items()}
-        print(json.dumps(document | {"guidelines": told}, indent=1))
+        document |= {"guidelines": told, "gate": dataclasses.asdict(ended) if ended else None}
+        print(json.dumps(document, indent=1))
     else:
         show(made, findings, every, {name: text for run in runs for name, text in run.short_names().items()})
+    if ended and ended.status != comparing.PASSED:
+        sys.exit(ended.status)
     slower = made is not None and any(row.verdict == "slower" for row in made.rows)
     violated = any(guidelines.violations(found) for found in findings.values())
     failed = ("slower" in fail_on and slower) or ("violated" in fail_on and violated)

@@ -89,6 +89,13 @@ OutFolder = Annotated[
 Tolerance = Annotated[float, typer.Option(metavar="FRACTION", help="Smaller differences are none.")]
 Every = Annotated[bool, typer.Option("--all", help="Show the rows that are the same, too.")]
 Json = Annotated[bool, typer.Option("--json", help="Everything as JSON, for scripts.")]
+Gate = Annotated[
+    bool,
+    typer.Option(
+        "--gate",
+        help="End with one line and an exit status for CI: 0, nothing is slower; 1, something; 3, unclear.",
+    ),
+]
 FailOn = Annotated[
     list[str] | None,
     typer.Option(metavar="VERDICT", help="Exit status 1 if a row is slower, or a guideline violated."),
