@@ -14,7 +14,8 @@ The last four come from bench/over_hosts.c and bench/tcp_pair.cpp, in one interl
 of all rounds, and behind it the median of the rounds' medians; so are the ratios, to the best peer and to
 sockets that spin, and behind them the goal. `--ranks`: unbound, or each bound to a processor. `--network`:
 as it is, with 1 Gbit/s (rate), or with 2 % of all packets lost (loss). The ranks share this machine's
-processors, which no host knows: each takes them for its own. On a machine that others use, too, `--ahead` has
+processors, which no host knows: each takes them for its own. So where there are more ranks than processors the
+peers are told to offer theirs while they wait. On a machine that others use, too, `--ahead` has
 ranks, ours and all others, go before them.
 """
 
@@ -64,6 +65,7 @@ LOST_PERCENT = 2
 
 TCP_BY_OFI = {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": "eth0"}
 OPEN_MPI_INTERFACE = {"OMPI_MCA_btl_tcp_if_include": "eth0", "OMPI_MCA_oob_tcp_if_include": "eth0"}
+OPEN_MPI_SHARING = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
 @dataclasses.dataclass
@@ -72,11 +74,17 @@ class Peer:
     folder: str  # below PEERS
     launcher: str  # of tests/hosts/launchers.py
     variables: dict
-    options: tuple = ()
+    sharing: dict  # variables with which its ranks offer their processor, where they are more than processors
 
 
 PEERS = (
-    Peer("MPICH, ofi", "mpich", "hydra", {"MPIR_CVAR_CH4_NETMOD": "ofi", **TCP_BY_OFI}),
+    Peer(
+        "MPICH, ofi",
+        "mpich",
+        "hydra",
+        {"MPIR_CVAR_CH4_NETMOD": "ofi", **TCP_BY_OFI},
+        {"MPIR_CVAR_POLLS_BEFORE_YIELD": "1"},
+    ),
     Peer(
         "Open MPI, ofi",
         "openmpi",
@@ -88,18 +96,21 @@ PEERS = (
             **OPEN_MPI_INTERFACE,
             **TCP_BY_OFI,
         },
+        OPEN_MPI_SHARING,
     ),
     Peer(
         "Open MPI, tcp",
         "openmpi",
         "mpirun",
         {"OMPI_MCA_btl": "tcp,self,sm", "OMPI_MCA_pml": "ob1", **OPEN_MPI_INTERFACE},
+        OPEN_MPI_SHARING,
     ),
     Peer(
         "Intel MPI, ofi",
         "impi",
         "impi",
         {"I_MPI_FABRICS": "shm:ofi", "I_MPI_OFI_PROVIDER": "tcp", "I_MPI_PIN": "0", **TCP_BY_OFI},
+        {"I_MPI_THREAD_YIELD": "2"},
     ),
 )
 
@@ -149,6 +160,8 @@ def ways(args, launchers):
 
         def run_theirs(hosts, shape, *arguments, peer=peer, program=program, variables=variables):
             count, each = shape
+            if count * each > os.cpu_count():
+                variables = {**variables, **peer.sharing}
             how = {"number_of_hosts": count, "ranks_per_host": each, "timeout": SECONDS_MAX}
             words = [program, *arguments]
             return launchers.launch(hosts, peer.launcher, words, environment=variables, **how)
