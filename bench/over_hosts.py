@@ -14,8 +14,8 @@ The last four come from bench/over_hosts.c and bench/tcp_pair.cpp, in one interl
 of all rounds, and behind it the median of the rounds' medians; so are the ratios, to the best peer and to
 sockets that spin, and behind them the goal. `--ranks`: unbound, or each bound to a processor. `--network`:
 as it is, with 1 Gbit/s (rate), or with 2 % of all packets lost (loss). The ranks share this machine's
-processors, which no host knows: each takes them for its own. So where there are more ranks than processors the
-peers are told to offer theirs while they wait. On a machine that others use, too, `--ahead` has
+processors, which no host knows: each takes them for its own. So where there are more ranks than processors
+the peers are told to offer theirs while they wait. On a machine that others use, too, `--ahead` has
 ranks, ours and all others, go before them.
 """
 

@@ -121,7 +121,8 @@ Parameters built_in_parameters(const Process& process) {
 void load_tuning(Process& process) {
   const std::string& file = process.config.tuning_file;
   const char* text = process.launcher.tuning_table();
-  Table table{.parameters = built_in_parameters(process)};
+  Table table;
+  table.parameters = built_in_parameters(process);
   process.collectives->selector.set_table(table);
   if (text == nullptr ? file.empty() : *text == '\0') return;
   std::string error;

@@ -52,21 +52,25 @@ bool map_at(std::uint64_t base, std::uint64_t bytes, int fd) {
 
 }  // namespace
 
-MappedHeaps::MappedHeaps(int rank, std::vector<PublishedHeap*> symmetric_heaps, HeapInterface* heap)
-    : SymmetricHeap(rank), heaps_(std::move(symmetric_heaps)), peers_(heaps_.size()), heap_(heap) {
-  for (std::size_t peer = 0; peer < peers_.size(); ++peer) peers_[peer].refused = heaps_[peer] == nullptr;
+MappedHeaps::MappedHeaps(int rank, const std::vector<OfRank>& heaps, HeapInterface* heap)
+    : SymmetricHeap(rank), peers_(static_cast<std::size_t>(heaps.back().rank) + 1), heap_(heap) {
+  for (const OfRank& one : heaps) {
+    ranks_.push_back(one.rank);
+    peers_[static_cast<std::size_t>(one.rank)].published = one.heap;
+  }
   if (heap_ != nullptr && heap_->fd >= 0) publish();
 }
 
 MappedHeaps::~MappedHeaps() {
-  for (const Peer& peer : peers_) {
+  for (const int rank : ranks_) {
+    const Peer& peer = peers_[static_cast<std::size_t>(rank)];
     if (peer.mapped.bytes != 0) munmap(reinterpret_cast<void*>(peer.mapped.begin), peer.mapped.bytes);
   }
 }
 
 /// Only what others can open: a program may have closed the descriptor.
 void MappedHeaps::publish() {
-  PublishedHeap& own = *heaps_[static_cast<std::size_t>(self_)];
+  PublishedHeap& own = *peers_[static_cast<std::size_t>(self_)].published;
   if (!is_symmetric_heap(heap_->fd, heap_->id, heap_->bytes)) return;
   own.pid = static_cast<std::int32_t>(getpid());
   own.fd = heap_->fd;
@@ -83,8 +87,8 @@ bool MappedHeaps::reaches(int endpoint, SymmetricAddress address, std::size_t by
   if (endpoint == self_) return own_.holds(address, bytes);
   if (static_cast<std::size_t>(endpoint) >= peers_.size()) return false;
   Peer& peer = peers_[static_cast<std::size_t>(endpoint)];
-  if (peer.mapped.bytes == 0 && !peer.refused) [[unlikely]]
-    map(endpoint);
+  if (peer.mapped.bytes == 0 && peer.published != nullptr) [[unlikely]]
+    map(peer);
   return peer.mapped.holds(address, bytes);
 }
 
@@ -96,19 +100,17 @@ bool MappedHeaps::is_sound(const Place& symmetric_heap) const {
          symmetric_heap.base % page_bytes() == 0 && symmetric_heap.bytes % page_bytes() == 0;
 }
 
-void MappedHeaps::map(int endpoint) {
-  const PublishedHeap& published = *heaps_[static_cast<std::size_t>(endpoint)];
+void MappedHeaps::map(Peer& peer) {
+  const PublishedHeap& published = *peer.published;
   if (published.is_there.load(std::memory_order_acquire) == 0) return;  // it may come yet
   const Place symmetric_heap{published.pid, published.fd, published.id, published.base, published.bytes};
-  Peer& peer = peers_[static_cast<std::size_t>(endpoint)];
-  peer.refused = true;
+  peer.published = nullptr;
   if (!is_sound(symmetric_heap)) return;
   const int fd = open_memory_file(symmetric_heap.pid, symmetric_heap.fd, kSymmetricHeapName);
   if (fd < 0) return;
   if (is_symmetric_heap(fd, symmetric_heap.id, symmetric_heap.bytes) &&
       map_at(symmetric_heap.base, symmetric_heap.bytes, fd)) {
     peer.mapped = {.begin = symmetric_heap.base, .bytes = symmetric_heap.bytes};
-    peer.refused = false;
   }
   close(fd);
 }
@@ -117,7 +119,7 @@ void MappedHeaps::map(int endpoint) {
 /// memory.
 bool MappedHeaps::open_own() {
   if (own_.bytes != 0) return true;
-  if (own_failed_ || heaps_.size() < 2) return false;
+  if (own_failed_ || ranks_.size() < 2) return false;
   own_failed_ = true;
   if (heap_ == nullptr) heap_ = find_or_load_heap();
   const char* reason = nullptr;

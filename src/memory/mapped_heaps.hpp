@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/zero_table.hpp"
 #include "heap/interface.hpp"
 #include "memory/symmetric_heap.hpp"
 
@@ -33,9 +34,15 @@ static_assert(sizeof(PublishedHeap) == 64);
 
 class MappedHeaps final : public SymmetricHeap {
  public:
-  /// `symmetric heaps` has one entry for each rank; null: nothing of that one is ever reached. `heap` may be
+  /// Where the symmetric heap of a rank is published.
+  struct OfRank {
+    int rank;
+    PublishedHeap* heap;
+  };
+
+  /// `heaps`: of this rank and its peers, by rank; nothing of any other rank is ever reached. `heap` may be
   /// null: nothing of this rank's is global until allocate() finds a heap library to load.
-  MappedHeaps(int rank, std::vector<PublishedHeap*> symmetric_heaps, HeapInterface* heap);
+  MappedHeaps(int rank, const std::vector<OfRank>& heaps, HeapInterface* heap);
   ~MappedHeaps() override;
 
   void* allocate(std::size_t bytes, std::size_t alignment) override;
@@ -54,17 +61,17 @@ class MappedHeaps final : public SymmetricHeap {
     std::uint64_t bytes;
   };
   struct Peer {
-    Range mapped;  // empty: not (yet)
-    bool refused = false;
+    PublishedHeap* published = nullptr;  // null: nothing of it is reached, or ever will be
+    Range mapped;                        // empty: not (yet)
   };
 
   bool open_own();
   void publish();
-  void map(int endpoint);
+  void map(Peer& peer);
   bool is_sound(const Place& symmetric_heap) const;
 
-  std::vector<PublishedHeap*> heaps_;
-  std::vector<Peer> peers_;
+  std::vector<int> ranks_;  // whose symmetric heaps are published, this one's among them
+  ZeroTable<Peer> peers_;   // by rank, up to the last of these
   HeapInterface* heap_;
   bool own_failed_ = false;
 };

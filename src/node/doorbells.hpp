@@ -6,8 +6,8 @@
 // any thread; the process lock guards the rest.
 //
 // Invariants:
-//  1. place(endpoint) is valid for every endpoint below size(); one that cannot be reached has a bell
-//  that no process waits at.
+//  1. place(endpoint) is valid for every rank of the job and what was added; one that cannot be reached has
+//  a bell that no process waits at.
 #pragma once
 
 #include <atomic>
@@ -46,12 +46,18 @@ class Doorbells {
 
   /// REQUIRES: region.bytes >= bytes_needed(ranks), region.base aligned to 64. `use_membarrier`: false for
   /// ranks that are threads (a kernel without it is found out by itself).
-  Doorbells(const SharedRegion& region, int ranks, int rank, bool use_membarrier);
+  Doorbells(const SharedRegion& region, int ranks, int rank, bool use_membarrier)
+      : region_(region), ranks_(ranks), own_(reinterpret_cast<shm::Doorbell*>(region.base) + rank) {
+    shm::doorbell_open(*own_, use_membarrier);
+  }
   Doorbells(const Doorbells&) = delete;
   Doorbells& operator=(const Doorbells&) = delete;
 
-  int size() const { return static_cast<int>(places_.size()); }
-  const Place& place(int endpoint) const { return places_[static_cast<std::size_t>(endpoint)]; }
+  Place place(int endpoint) const {
+    if (endpoint >= ranks_) return others_[static_cast<std::size_t>(endpoint - ranks_)];
+    shm::Doorbell& bell = reinterpret_cast<shm::Doorbell*>(region_.base)[endpoint];
+    return {&bell, fence_of(bell)};
+  }
   shm::Doorbell& own() { return *own_; }
   const SharedRegion& region() const { return region_; }
 
@@ -61,10 +67,11 @@ class Doorbells {
   }
 
   /// A process of another job has become the next endpoint; it cannot be woken yet.
-  void add() { places_.push_back(nowhere()); }
+  void add() { others_.push_back(nowhere()); }
   /// Its doorbell is known now; or, null, it is gone.
   void set(int endpoint, shm::Doorbell* bell) {
-    places_[static_cast<std::size_t>(endpoint)] = bell != nullptr ? Place{bell, fence_of(*bell)} : nowhere();
+    others_[static_cast<std::size_t>(endpoint - ranks_)] =
+        bell != nullptr ? Place{bell, fence_of(*bell)} : nowhere();
   }
   Place nowhere() { return {&nobody_, &nobody_.has_membarrier}; }
 
@@ -75,9 +82,10 @@ class Doorbells {
   }
 
   SharedRegion region_;
-  shm::Doorbell* own_;  // not through places_, which may grow while another thread sleeps
-  std::vector<Place> places_;
-  shm::Doorbell nobody_{};  // of peers that cannot be reached
+  int ranks_;
+  shm::Doorbell* own_;
+  std::vector<Place> others_;  // endpoints of other jobs, from ranks_ on
+  shm::Doorbell nobody_{};     // of peers that cannot be reached
 };
 
 }  // namespace tasuki

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <set>
 #include <utility>
@@ -23,6 +24,7 @@
 
 #include "base/process.hpp"
 #include "base/types.hpp"
+#include "base/zero_table.hpp"
 #include "link/link.hpp"
 #include "p2p/arrived_message.hpp"
 #include "p2p/awaiting.hpp"
@@ -57,7 +59,15 @@ struct SendQueue {
   bool remove(SendRequest* request);  // whether it was there
 };
 
-/// What this rank shares with one endpoint.
+/// What waits for room to one endpoint, besides sends.
+struct Waiting {
+  std::vector<PartitionedSend*> partitioned;  // with partitions that are ready; served in turn
+  std::vector<AnswerHeader> answers;          // to messages of this peer, and offers of partitioned ones
+
+  bool empty() const { return partitioned.empty() && answers.empty(); }
+};
+
+/// What this rank shares with one endpoint. At first all of it is zero.
 struct Peer {
   // Messages that can match a receive, but for those that were written to an advertised one: how many have
   // been sent, and how many that it sent have been matched or kept. The function that sends or takes one
@@ -70,21 +80,23 @@ struct Peer {
   std::uint64_t freed_cost = 0;  // of these, those that it has taken, as it told last
   std::uint64_t taken_cost = 0;  // of all that came from it and have been received, or dropped
   std::uint64_t told_cost = 0;   // of these, those that it was told of
-  /// Whether a blocking receive of many bytes is advertised to it, or first waits for a short message: what
+  /// Whether a blocking receive of many bytes first waits for a short message, or is advertised to it: what
   /// came last decides.
-  bool expects_large = true;
-  bool is_noted = false;                      // LargeMessages remembers what is sent to it
-  SendQueue messages;                         // short and eager messages and requests to send, in order
-  SendQueue streams;                          // long messages that are cleared to send; served in turn
-  std::vector<PartitionedSend*> partitioned;  // with partitions that are ready; served in turn
-  std::vector<AnswerHeader> answers;          // to messages of this peer, and offers of partitioned ones
-  bool busy = false;                          // in PointToPoint::busy
+  bool expects_short = false;
+  bool is_noted = false;       // LargeMessages remembers what is sent to it
+  bool busy = false;           // in PointToPoint::busy
+  SendQueue messages;          // short and eager messages and requests to send, in order
+  SendQueue streams;           // long messages that are cleared to send; served in turn
+  Waiting* waiting = nullptr;  // null: nothing ever did
 
   // The eager message that is arriving in several packets: how much is to come, and where it goes (both null:
   // nowhere).
   Count eager_left = 0;
   ReceiveRequest* eager_receive = nullptr;
   Message* eager_message = nullptr;
+
+  bool has_answers() const { return waiting != nullptr && !waiting->answers.empty(); }
+  bool has_partitioned() const { return waiting != nullptr && !waiting->partitioned.empty(); }
 };
 
 struct PointToPoint final : PacketSink, ProgressHook {
@@ -153,7 +165,8 @@ struct PointToPoint final : PacketSink, ProgressHook {
   bool may_end(const Awaiting& wait) const;
   void end_forsaken(int endpoint, bool finalized);
 
-  bool flush(int endpoint);   // sends of what waits for this endpoint what there is room for
+  bool flush(int endpoint);  // sends of what waits for this endpoint what there is room for
+  bool flush_answers(int endpoint, std::vector<AnswerHeader>& answers);
   bool flush_bulk(Peer& to);  // of it: long and partitioned messages
   void mark_busy(int endpoint);
   void answer(int endpoint, const AnswerHeader& header);
@@ -205,6 +218,12 @@ struct PointToPoint final : PacketSink, ProgressHook {
 
   /// Until the next poll(), in which processes of other jobs may come: the table grows then, and moves.
   Peer& peer(int endpoint) { return peers[static_cast<std::size_t>(endpoint)]; }
+  /// Where something is to wait for room to this endpoint.
+  Waiting& waiting_for(int endpoint) {
+    Peer& to = peer(endpoint);
+    if (to.waiting == nullptr) to.waiting = &waiting.emplace_back();
+    return *to.waiting;
+  }
 
   /// Whether nothing that this rank has to send waits for anything.
   bool idle() const { return sends_open == 0 && busy.empty(); }
@@ -224,7 +243,8 @@ struct PointToPoint final : PacketSink, ProgressHook {
   Count bulk_bytes_max;
   std::uint64_t credit_bytes;   // of each peer, in this rank's memory, and of this rank in each peer's
   std::string network_trouble;  // why there is no network to other jobs on other hosts; empty: not known
-  std::vector<Peer> peers;      // by endpoint
+  ZeroTable<Peer> peers;        // by endpoint
+  std::deque<Waiting> waiting;  // of peers
   Matching matching;
   std::vector<int> busy;  // endpoints
   std::uint64_t sends_open = 0;

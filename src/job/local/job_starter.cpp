@@ -107,10 +107,9 @@ class JobNode final : public SharedNode {
   CallBoard& call_board() override { return *board_of_rank(job_.header, job_.size, job_.rank); }
 
   std::unique_ptr<SymmetricHeap> make_symmetric_heap() override {
-    std::vector<PublishedHeap*> symmetric_heaps(static_cast<std::size_t>(job_.size), nullptr);
-    for (const int rank : ranks())
-      symmetric_heaps[static_cast<std::size_t>(rank)] = &job_.blocks[rank].symmetric_heap;
-    return std::make_unique<MappedHeaps>(job_.rank, std::move(symmetric_heaps), find_heap());
+    std::vector<MappedHeaps::OfRank> heaps;
+    for (const int rank : ranks()) heaps.push_back({rank, &job_.blocks[rank].symmetric_heap});
+    return std::make_unique<MappedHeaps>(job_.rank, heaps, find_heap());
   }
 
  private:

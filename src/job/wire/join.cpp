@@ -215,10 +215,9 @@ class WireNode final : public SharedNode {
   int home_processor() const override { return home_; }
 
   std::unique_ptr<SymmetricHeap> make_symmetric_heap() override {
-    std::vector<PublishedHeap*> heaps(cards_.size(), nullptr);
-    for (const int rank : ranks())
-      heaps[static_cast<std::size_t>(rank)] = &memory_.part(number(rank)).symmetric_heap;
-    return std::make_unique<MappedHeaps>(rank(), std::move(heaps), find_heap());
+    std::vector<MappedHeaps::OfRank> heaps;
+    for (const int rank : ranks()) heaps.push_back({rank, &memory_.part(number(rank)).symmetric_heap});
+    return std::make_unique<MappedHeaps>(rank(), heaps, find_heap());
   }
 
  private:

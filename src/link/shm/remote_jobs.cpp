@@ -110,7 +110,8 @@ int ShmLink::add_remote(const PeerAddress& address) {
   added.ended = true;  // until it can be sent to, or sends
   remote_.push_back(std::move(added));
   remote_by_name_[address.name] = endpoint;
-  peers_.push_back(nowhere());
+  peers_.grow(static_cast<std::size_t>(endpoint) + 1);
+  peers_[static_cast<std::size_t>(endpoint)] = nowhere();
   doorbells_.add();
   return endpoint;
 }

@@ -130,18 +130,13 @@ inline std::uint64_t bulk_start(std::uint64_t position, std::uint32_t bytes, std
   return bulk_rounded(bytes) <= left ? position : position + left;
 }
 
+/// All zero, it is the sender of no ring, which never has room.
 class RingSender {
  public:
   RingSender() = default;
   /// `bulk_capacity` is a power of two.
   RingSender(RingShared* shared, std::uint64_t bulk_capacity)
-      : shared_(shared), bulk_capacity_(bulk_capacity) {}
-  /// One that never has room: for a receiver that is gone.
-  static RingSender nowhere() {
-    RingSender sender;
-    sender.next_ = kSlots;
-    return sender;
-  }
+      : shared_(shared), bulk_capacity_(bulk_capacity), end_(kSlots) {}
 
   /// Whether what the receiver gave back cannot be right. Then there is no room any more.
   bool is_damaged() const { return damaged_; }
@@ -181,15 +176,16 @@ class RingSender {
     return bulk_start(bulk_head_, bulk_bytes, bulk_capacity_) + bulk_rounded(bulk_bytes);
   }
   bool has_room(std::uint32_t lines, std::uint32_t bulk_bytes) const {
-    if (next_ - slots_taken_ > kSlots - lines) return false;
+    if (end_ - next_ < lines) return false;
     return bulk_bytes == 0 || bulk_end(bulk_bytes) - bulk_taken_ <= bulk_capacity_;
   }
   [[gnu::noinline]] bool finds_room(std::uint32_t lines, std::uint32_t bulk_bytes) {
     if (shared_ == nullptr) return false;
-    slots_taken_ = shared_->credits.slots_taken.load(std::memory_order_seq_cst);
+    end_ = shared_->credits.slots_taken.load(std::memory_order_seq_cst) + kSlots;
     bulk_taken_ = shared_->credits.bulk_taken.load(std::memory_order_seq_cst);
-    damaged_ = damaged_ || next_ - slots_taken_ > kSlots || bulk_head_ - bulk_taken_ > bulk_capacity_;
-    return !damaged_ && has_room(lines, bulk_bytes);
+    damaged_ = damaged_ || end_ - next_ > kSlots || bulk_head_ - bulk_taken_ > bulk_capacity_;
+    if (damaged_) end_ = next_;
+    return has_room(lines, bulk_bytes);
   }
   [[gnu::noinline]] bool put_lines(const HeadWords& head, const std::byte* data, std::uint32_t bytes,
                                    std::memory_order order) {
@@ -224,10 +220,10 @@ class RingSender {
 
   RingShared* shared_ = nullptr;
   std::uint64_t bulk_capacity_ = 0;
-  std::uint64_t bulk_head_ = 0;    // bytes ever placed, skips included
-  std::uint64_t bulk_taken_ = 0;   // last seen
-  std::uint32_t next_ = 0;         // number of the next line
-  std::uint32_t slots_taken_ = 0;  // last seen
+  std::uint64_t bulk_head_ = 0;   // bytes ever placed, skips included
+  std::uint64_t bulk_taken_ = 0;  // last seen
+  std::uint32_t next_ = 0;        // number of the next line
+  std::uint32_t end_ = 0;         // of the first one that, as far as was seen last, has no room
   bool damaged_ = false;
 };
 

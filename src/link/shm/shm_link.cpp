@@ -73,7 +73,7 @@ ShmLink::ShmLink(std::byte* region, Doorbells& doorbells, Job job, const Config&
     return reinterpret_cast<shm::RingShared*>(region + rings_offset(on_node) +
                                               index * ring_bytes(bulk_capacity_));
   };
-  peers_.resize(static_cast<std::size_t>(size_), nowhere());
+  peers_.grow(static_cast<std::size_t>(size_));
   for (int number = 0; number < on_node; ++number) {
     const int peer = ranks_[static_cast<std::size_t>(number)];
     peers_[static_cast<std::size_t>(peer)] = {shm::RingSender(ring_at(self, number), bulk_capacity_),

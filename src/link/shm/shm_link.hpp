@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/variables/config.hpp"
+#include "base/zero_table.hpp"
 #include "link/link.hpp"
 #include "link/shm/attention.hpp"
 #include "link/shm/mailbox.hpp"
@@ -100,10 +101,11 @@ class ShmLink final : public Link {
   int armed() const override { return armed_; }
 
  private:
+  /// All zero: one of another node, which packets do not reach.
   struct Peer {
     shm::RingSender sender;
     shm::RingReceiver receiver;
-    Doorbells::Place wakes;
+    Doorbells::Place wakes{};
     shm::Raise raise{};
     int number = 0;  // on the node
   };
@@ -119,7 +121,7 @@ class ShmLink final : public Link {
   void look_for_damage(PacketSink& sink);
   bool no_room(int peer);
   shm::Doorbell& own_bell() { return doorbells_.own(); }
-  Peer nowhere() { return {shm::RingSender::nowhere(), shm::RingReceiver(), doorbells_.nowhere()}; }
+  Peer nowhere() { return {shm::RingSender(), shm::RingReceiver(), doorbells_.nowhere()}; }
   /// The memory that `key` of `peer` names, from `offset` on; null: none that can be reached.
   std::byte* memory_at(int peer, const MemoryKey& key, std::uint64_t offset, std::size_t bytes);
 
@@ -147,7 +149,7 @@ class ShmLink final : public Link {
   bool polling_ = false;
   shm::Attention attention_;
   shm::SmallHead gathered_;
-  std::vector<Peer> peers_;  // by endpoint
+  ZeroTable<Peer> peers_;  // by endpoint
 
   // Of use once there is a mailbox. Correspondents go before the mailbox does.
   std::unique_ptr<shm::Mailbox> mailbox_;

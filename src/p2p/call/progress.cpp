@@ -96,7 +96,7 @@ PointToPoint::PointToPoint(Process& owner)
     matching.forbid_first();
   }
   read_settings();
-  peers.resize(static_cast<std::size_t>(link->endpoints()));
+  peers.grow(static_cast<std::size_t>(link->endpoints()));
   process.progress->add(this);
   process.forget_communicator = &forget_communicator;
 }
@@ -211,20 +211,23 @@ void PointToPoint::mark_busy(int endpoint) {
 }
 
 void PointToPoint::answer(int endpoint, const AnswerHeader& header) {
-  Peer& to = peer(endpoint);
-  if (to.answers.empty() && write_answer(*link, endpoint, header)) return;
-  to.answers.push_back(header);
+  if (!peer(endpoint).has_answers() && write_answer(*link, endpoint, header)) return;
+  waiting_for(endpoint).answers.push_back(header);
   mark_busy(endpoint);
+}
+
+bool PointToPoint::flush_answers(int endpoint, std::vector<AnswerHeader>& answers) {
+  std::size_t answered = 0;
+  while (answered < answers.size() && write_answer(*link, endpoint, answers[answered])) ++answered;
+  answers.erase(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(answered));
+  return answered != 0;
 }
 
 bool PointToPoint::flush(int endpoint) {
   const LargeMessages::Deferring deferring(*large);  // `to` stays where it is
   Peer& to = peer(endpoint);
-  std::size_t answered = 0;
-  while (answered < to.answers.size() && write_answer(*link, endpoint, to.answers[answered])) ++answered;
-  to.answers.erase(to.answers.begin(), to.answers.begin() + static_cast<std::ptrdiff_t>(answered));
-  bool moved = answered != 0;
-  if (!to.answers.empty()) return moved;
+  bool moved = to.has_answers() && flush_answers(endpoint, to.waiting->answers);
+  if (to.has_answers()) return moved;
 
   for (int packets = 0; packets < kFlushPacketsMax && !to.messages.empty(); ++packets) {
     SendRequest& message = *to.messages.first;
@@ -255,15 +258,16 @@ bool PointToPoint::flush_bulk(Peer& to) {
       complete(*stream);
     }
   }
-  for (int packets = 0; packets < kFlushPacketsMax && !to.partitioned.empty(); ++packets) {
-    PartitionedSend* const message = to.partitioned.front();
+  for (int packets = 0; packets < kFlushPacketsMax && to.has_partitioned(); ++packets) {
+    std::vector<PartitionedSend*>& ready = to.waiting->partitioned;
+    PartitionedSend* const message = ready.front();
     if (!message->push()) return moved;
     moved = true;
-    to.partitioned.erase(to.partitioned.begin());
+    ready.erase(ready.begin());
     if (message->pending.empty()) {
       message->all_pushed();
     } else {
-      to.partitioned.push_back(message);
+      ready.push_back(message);
     }
   }
   return moved;
@@ -275,7 +279,7 @@ bool PointToPoint::poll() {
     const int endpoint = busy[i];
     moved |= flush(endpoint);
     Peer& one = peer(endpoint);
-    if (one.answers.empty() && one.messages.empty() && one.streams.empty() && one.partitioned.empty()) {
+    if (one.messages.empty() && one.streams.empty() && (one.waiting == nullptr || one.waiting->empty())) {
       one.busy = false;
       busy[i] = busy.back();
       busy.pop_back();

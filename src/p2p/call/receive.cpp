@@ -185,7 +185,7 @@ void PointToPoint::short_message(const Packet& packet) {
   process.counters.of(Way::kShort).received.add(static_cast<std::uint64_t>(bytes));
   if (PostedReceive* posted = matching.match_arrival(context, source, tag)) {
     auto& receive = static_cast<ReceiveRequest&>(*posted);
-    from.expects_large = from.expects_large && receive.large == nullptr;  // advertised in vain
+    from.expects_short = from.expects_short || receive.large != nullptr;  // advertised in vain
     open_matched(receive, source, tag, bytes, packet.source);
     if (receive.datatype->contiguous) [[likely]] {
       const Count taken = std::min(bytes, receive.capacity());
@@ -216,7 +216,7 @@ void PointToPoint::eager_message(const Packet& packet) {
     damaged(packet, "an eager message of a wrong size, or inside another one");
   }
   ++from.arrived;
-  from.expects_large = from.expects_large || bytes >= table.sender_write_bytes_min;
+  from.expects_short = from.expects_short && bytes < table.sender_write_bytes_min;
   from.eager_left = bytes - packet.bulk_bytes;
   process.counters.of(Way::kEager).received.add(static_cast<std::uint64_t>(bytes));
   std::unique_ptr<MessageSeal> seal = take_seal(packet.source, header.context);
@@ -272,7 +272,7 @@ void PointToPoint::request_to_send(const Packet& packet) {
   if (bytes < 0) damaged(packet, "a request to send of a wrong size");
   Peer& from = peer(packet.source);
   ++from.arrived;
-  from.expects_large = true;
+  from.expects_short = false;
   if (bytes <= table.eager_bytes_max && from.told_cost != from.taken_cost) give_credit(packet.source);
   std::unique_ptr<MessageSeal> seal = take_seal(packet.source, header.context);
   if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {
@@ -356,7 +356,7 @@ namespace {
   if (!p2p.matching.is_first(context, source, tag)) return false;
   const int endpoint = comm.endpoint(source);
   const auto capacity = static_cast<std::uint64_t>(count * datatype.size);
-  if (p2p.peer(endpoint).expects_large && static_cast<Count>(capacity) >= p2p.table.sender_write_bytes_min)
+  if (!p2p.peer(endpoint).expects_short && static_cast<Count>(capacity) >= p2p.table.sender_write_bytes_min)
     return false;
   const HeadFilter filter{
       head_words({lead_word(PacketKind::kShort, source), tag == kAnyTag ? 0 : tag, context}),

@@ -90,7 +90,7 @@ Code join_endpoint(Process& process, const PeerAddress& address, int* endpoint) 
 }
 
 void PointToPoint::peer_joined(int) {
-  peers.resize(static_cast<std::size_t>(link->endpoints()));
+  peers.grow(static_cast<std::size_t>(link->endpoints()));
   if (link->endpoints_alive() > process.node.processors_available()) {
     process.progress->set_spin_count(0);
   }
@@ -103,7 +103,7 @@ void PointToPoint::peer_ended(int endpoint, bool finalized) {
     process.progress->set_spin_count(process.config.spin_count);
   }
   Peer& gone = peer(endpoint);
-  gone.answers.clear();
+  if (gone.waiting != nullptr) gone.waiting->answers.clear();
   while (!gone.messages.empty()) complete(*gone.messages.pop());
   while (!gone.streams.empty()) complete(*gone.streams.pop());
   if (finalized ? waits_in_vain(endpoint) : has_open_with(endpoint)) end_forsaken(endpoint, finalized);

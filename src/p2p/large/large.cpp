@@ -277,7 +277,7 @@ void LargeMessages::writing(const Packet& packet) {
   }
   end->generation = ++peer(packet.source).peer_claims[static_cast<std::size_t>(end->line)];
   p2p_.matching.remove(receive);
-  p2p_.peer(packet.source).expects_large = true;
+  p2p_.peer(packet.source).expects_short = false;
   p2p_.count_received(Way::kSenderWrite, bytes, packet.source, "the receive buffer is symmetric memory",
                       false);
   p2p_.open(*receive, lead_source(header.lead), header.tag, bytes, packet.source);

@@ -201,7 +201,7 @@ void LargeMessages::writing_far(const Packet& packet) {
     p2p_.damaged(packet, "a message that is written to a receive which has another");
   end->announced = true;
   p2p_.matching.remove(&receive);
-  p2p_.peer(packet.source).expects_large = true;
+  p2p_.peer(packet.source).expects_short = false;
   p2p_.count_received(Way::kSenderWrite, bytes, packet.source, kAdvertisedFar, false);
   p2p_.open(receive, lead_source(header.lead), header.tag, bytes, packet.source);
   if (end->written) finish_written(*end);

@@ -78,7 +78,7 @@ void PartitionedSend::send_pending() {
   if (!cleared || pending.empty()) return;
   PointToPoint& p2p = *comm->process.p2p;
   if (!std::exchange(queued, true)) {
-    p2p.peer(endpoint).partitioned.push_back(this);
+    p2p.waiting_for(endpoint).partitioned.push_back(this);
     p2p.mark_busy(endpoint);
   }
   p2p.flush(endpoint);

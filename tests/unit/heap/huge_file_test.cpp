@@ -67,11 +67,11 @@ TEST(HugeFile, IsMappedByPeersAsASymmetricHeap) {
   heaps[1].base = kBase;
   heaps[1].bytes = kBytes;
   heaps[1].is_there.store(1);
-  MappedHeaps memory(0, {&heaps[0], &heaps[1]}, nullptr);
+  MappedHeaps memory(0, {{0, &heaps[0]}, {1, &heaps[1]}}, nullptr);
   ASSERT_TRUE(memory.locate(1, kBase + 4096, 5).is_shared());
   EXPECT_EQ(std::memcmp(reinterpret_cast<const void*>(kBase + 4096), "there", 5), 0);
   heaps[1].id = 0x124;
-  MappedHeaps other(0, {&heaps[0], &heaps[1]}, nullptr);
+  MappedHeaps other(0, {{0, &heaps[0]}, {1, &heaps[1]}}, nullptr);
   EXPECT_FALSE(other.locate(1, kBase, 8).is_shared());
   close(fd);
 }

@@ -49,7 +49,7 @@ class Peers : public testing::Test {
     peer.bytes = kBytes;
     peer.is_there.store(1, std::memory_order_release);
   }
-  MappedHeaps made() { return MappedHeaps(0, {&heaps_[0], &heaps_[1]}, nullptr); }
+  MappedHeaps made() { return MappedHeaps(0, {{0, &heaps_[0]}, {1, &heaps_[1]}}, nullptr); }
 
   static constexpr std::uint64_t kBase = kSymmetricHeapBase + (std::uint64_t{5} << 40);
   std::array<PublishedHeap, 2> heaps_{};
