@@ -39,6 +39,7 @@ GROUP_KINDS = ("communicator", "window", "file")
 FILE_HEAD = struct.Struct("<8sI")
 BLOCK_HEAD = struct.Struct("<4sIQ")
 FURTHER_MAX = 64
+DAMAGED = b"????"  # in place of the kind of a block whose checksum is wrong
 RECORDS_MAX = 1 << 24  # of a block: far more than the recorder collects
 
 
@@ -170,8 +171,9 @@ def is_trace(path: str | pathlib.Path) -> bool:
         return False
 
 
-def load(path: str | pathlib.Path) -> Trace:
-    """Reads a trace, whole or a rank's part of one."""
+def load(path: str | pathlib.Path, forgiving: bool = False) -> Trace:
+    """Reads a trace, whole or a rank's part of one. `forgiving`: of a process of which a block is damaged
+    what came before is read, and `troubles` says so."""
     path = pathlib.Path(path)
     try:
         data = path.read_bytes()
@@ -181,15 +183,27 @@ def load(path: str | pathlib.Path) -> Trace:
     if len(data) >= FILE_HEAD.size:
         trace.version = FILE_HEAD.unpack_from(data)[1]
     collected: list[dict[str, list[np.ndarray]]] = []
-    for kind, place, payload in blocks(data, path, trace.troubles):
+    lost = False  # what follows of this process
+    for kind, place, payload in blocks(data, path, trace.troubles, forgiving):
         where = f"{path}: block at byte {place}"
-        if kind == b"HEAD":
+        if kind == DAMAGED:
+            lost = True
+        elif lost and kind in (b"DATA", b"END "):
+            continue
+        elif kind == b"HEAD":
+            lost = False
             trace.parts.append(part_of(payload, where))
             collected.append({name: [] for name in (*ALL_COLUMNS, "made_before", "begin", "end")})
         elif not trace.parts:
             raise TraceError(f"{where}: a block {kind.decode()!r} before the first HEAD")
         elif kind == b"DATA":
-            Reader(payload, where).block(trace.parts[-1], collected[-1])
+            try:
+                Reader(payload, where).block(trace.parts[-1], collected[-1])
+            except TraceError as error:
+                if not forgiving:
+                    raise
+                trace.troubles.append(f"{error}: what follows of its process is left out")
+                lost = True
         elif kind == b"END ":
             trace.parts[-1].whole = True
         else:
@@ -208,7 +222,9 @@ def load(path: str | pathlib.Path) -> Trace:
     return trace
 
 
-def blocks(data: bytes, path: pathlib.Path, troubles: list[str]) -> Iterator[tuple[bytes, int, bytes]]:
+def blocks(
+    data: bytes, path: pathlib.Path, troubles: list[str], forgiving: bool = False
+) -> Iterator[tuple[bytes, int, bytes]]:
     if len(data) < FILE_HEAD.size or data[: len(MAGIC)] != MAGIC:
         raise TraceError(f"{path}: begins with {data[:8]!r}, expected {MAGIC!r}: a file of mpiexec --trace")
     _, version = FILE_HEAD.unpack_from(data)
@@ -233,7 +249,11 @@ def blocks(data: bytes, path: pathlib.Path, troubles: list[str]) -> Iterator[tup
             return
         payload = data[begin : begin + size]
         if checksum(payload) != wanted:
-            raise TraceError(f"{path}: block at byte {place}: its checksum is wrong: the file is damaged")
+            text = f"{path}: block at byte {place}: its checksum is wrong: the file is damaged"
+            if not forgiving:
+                raise TraceError(text)
+            troubles.append(f"{text}, and what follows of its process is left out")
+            kind = DAMAGED
         yield kind, place, payload
         place = begin + size
 

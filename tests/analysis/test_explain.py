@@ -98,6 +98,31 @@ def test_a_cut_trace_is_explained_as_far_as_it_goes(tmp_path):
     assert "what followed is missing" in done.stdout and "efficient" not in done.stdout
 
 
+def test_of_a_damaged_trace_the_other_processes_are_explained(tmp_path):
+    """One byte of rank 1's calls is wrong; rank 3, for which all wait, is there."""
+    path = made_traces.write(tmp_path / "a.trace", *imbalance())
+    data = bytearray(path.read_bytes())
+    second = [place for place in range(len(data)) if data.startswith(b"DATA", place)][1]
+    data[second + 60] ^= 0x40
+    path.write_bytes(data)
+    done = tasuki("explain", path)
+    assert done.returncode == 0, done.stderr
+    assert (
+        "checksum is wrong: the file is damaged, and what follows of its process is left out" in done.stdout
+    )
+    assert "3 ranks" not in done.stdout and "4 ranks" in done.stdout
+    assert "efficient" not in done.stdout
+    strict = tasuki("trace", path)
+    assert strict.returncode == 2 and "its checksum is wrong" in strict.stderr
+
+
+def test_a_trace_of_version_1_is_explained(tmp_path):
+    """Without source lines, and without what libraries tell."""
+    found = explained(tmp_path, imbalance(), version=1)
+    assert found.findings[0].kind == "collective" and found.findings[0].at == ""
+    assert "Not recorded, so not judged: the ways of messages" in found.text()
+
+
 def test_what_cannot_be_read_is_one_line(tmp_path):
     path = made_traces.write(tmp_path / "a.trace", *EFFICIENT[0]())
     data = path.read_bytes()

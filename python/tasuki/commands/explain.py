@@ -47,7 +47,7 @@ def explain(
 
     try:
         pricer = pricer_of(run, machine, []) if run or machine else None
-        found = explaining.explain(trace.load(file), pricer)
+        found = explaining.explain(trace.load(file, forgiving=True), pricer)
     except (trace.TraceError, replay.ReplayError) as error:
         raise Refusal(str(error)) from None
     except (ResultsError, machines.MachineError, pricing.PricingError) as error:

@@ -83,8 +83,9 @@ class Course:
     def seconds(self) -> float:
         return self.end - self.begin
 
-    def in_order(self) -> list[tuple[Lane, int]]:
-        """All calls, so that what a call needs comes before it: by their ends."""
+    def in_order(self) -> list[tuple[Step, Step | None, list[Step]]]:
+        """All calls, so that what a call needs comes before it: by their ends. With each the next one of its
+        rank, and those that it needs."""
         found = []
         for lane in self.lanes:
             end = begin = float("-inf")
@@ -92,7 +93,12 @@ class Course:
                 end, begin = max(end, step.end), max(begin, step.begin)
                 found.append((end, begin, lane, number))
         found.sort(key=lambda one: one[:2])
-        return [one[2:] for one in found]
+        order = []
+        for _, _, lane, number in found:
+            step, following = lane.steps[number], lane.steps[number + 1 : number + 2]
+            needed = [other for _, other in step.needs]
+            order.append((step, following[0] if following else None, needed))
+        return order
 
     def lay_out(self, lane: Lane) -> None:
         part, columns = lane.part, lane.part.columns
@@ -244,23 +250,21 @@ class Course:
                 lane.steps[0].new_begin = lane.start + gaps.get(lane.steps[0], lane.steps[0].gap)
                 for step in lane.steps[1:]:
                     step.new_begin = None
-        ends = []
-        for lane, number in self.order:
-            step = lane.steps[number]
+        end = float("-inf")
+        for step, following, needed in self.order:
             reached = step.new_begin
-            if step not in dropped:
-                for _, other in step.needs:
+            if not dropped or step not in dropped:
+                for other in needed:
                     if other.new_begin is not None and other.new_begin > reached:
                         reached = other.new_begin
                 if step.hall is not None:
                     reached = max(reached, self.reached(step.hall))
-            step.new_end = reached + work.get(step, step.work)
-            if number + 1 < len(lane.steps):
-                following = lane.steps[number + 1]
-                following.new_begin = step.new_end + gaps.get(following, following.gap)
-            else:
-                ends.append(step.new_end)
-        return max(ends) - self.begin
+            own = step.new_end = reached + (work.get(step, step.work) if work else step.work)
+            if following is not None:
+                following.new_begin = own + (gaps.get(following, following.gap) if gaps else following.gap)
+            elif own > end:
+                end = own
+        return end - self.begin
 
     def reached(self, hall: Hall) -> float:
         """When the last one comes in this run. When first asked, all calls before have their new times."""
