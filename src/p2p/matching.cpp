@@ -53,8 +53,9 @@ inline void unlink_from_row(Row<Entry>& row, Links<Entry> links, Entry* entry) {
 }
 
 template <class Entry>
-[[gnu::cold, gnu::noinline]] void make_index(Row<Entry>& row, Links<Entry> links) {
-  row.index = std::make_unique<TagIndex<Entry>>();
+[[gnu::cold, gnu::noinline]] void make_index(Row<Entry>& row, Links<Entry> links,
+                                             std::forward_list<TagIndex<Entry>>& indexes) {
+  row.index = &indexes.emplace_front();
   for (Entry* entry = row.first; entry != nullptr; entry = entry->*links.next) {
     append(row.index->of(entry->tag), kInIndex<Entry>, entry);
   }
@@ -69,7 +70,7 @@ inline Entry* first_equal(const MatchList<Entry>& list, Links<Entry> links, int 
 }
 
 /// The first receive that takes a message with this tag.
-inline PostedReceive* first_for_tag(Row<PostedReceive>& row, int tag) {
+inline PostedReceive* first_for_tag(MatchQueue& queue, Row<PostedReceive>& row, int tag) {
   if (row.index != nullptr) {
     PostedReceive* const with_tag = first_equal(row.index->of(tag), kInIndex<PostedReceive>, tag);
     PostedReceive* const any = row.index->any.first;
@@ -80,7 +81,7 @@ inline PostedReceive* first_for_tag(Row<PostedReceive>& row, int tag) {
   for (; receive != nullptr && receive->tag != tag && receive->tag != kAnyTag; receive = receive->next) {
     ++passed;
   }
-  if (passed > kPassedMax) make_index(row, kPosted);
+  if (passed > kPassedMax) make_index(row, kPosted, queue.posted_indexes);
   return receive;
 }
 
@@ -88,14 +89,14 @@ inline PostedReceive* first_for_tag(Row<PostedReceive>& row, int tag) {
 inline ArrivedMessage* first_arrived(const MatchQueue& queue, int tag) {
   return tag == kAnyTag ? queue.arrived.first : first_equal(queue.arrived, kInQueue, tag);
 }
-inline ArrivedMessage* first_arrived(MatchLane& lane, int tag) {
+inline ArrivedMessage* first_arrived(MatchQueue& queue, MatchLane& lane, int tag) {
   Row<ArrivedMessage>& row = lane.arrived;
   if (tag == kAnyTag) return row.first;
   if (row.index != nullptr) return first_equal(row.index->of(tag), kInIndex<ArrivedMessage>, tag);
   ArrivedMessage* message = row.first;
   int passed = 0;
   for (; message != nullptr && message->tag != tag; message = message->lane_next) ++passed;
-  if (passed > kPassedMax) make_index(row, kInLane);
+  if (passed > kPassedMax) make_index(row, kInLane, queue.arrived_indexes);
   return message;
 }
 
@@ -107,7 +108,7 @@ inline MatchLane* lane_of(MatchQueue& queue, int source) {
 inline MatchLane& need_lane(MatchQueue& queue, int source) {
   const auto index = static_cast<std::size_t>(source);
   if (index >= queue.lanes.size()) [[unlikely]]
-    queue.lanes.resize(index + 1);
+    queue.lanes.grow(2 * (index + 1));
   return queue.lanes[index];
 }
 
@@ -157,8 +158,9 @@ void Matching::forget(Context context) {
   MatchQueue& queue = *slots_[hole].queue;
   while (queue.arrived.first != nullptr) remove(queue.arrived.first);
   while (queue.posted_any.first != nullptr) remove(queue.posted_any.first);
-  for (MatchLane& lane : queue.lanes) {
-    while (lane.posted.first != nullptr) remove(lane.posted.first);
+  for (std::size_t source = 0; source < queue.lanes.size(); ++source) {
+    const MatchList<PostedReceive>& posted = queue.lanes[source].posted;
+    while (posted.first != nullptr) remove(posted.first);
   }
   found_ = nullptr;
   slots_[hole].queue.reset();
@@ -174,9 +176,9 @@ void Matching::forget(Context context) {
 PostedReceive* Matching::match_arrival(Context context, int source, int tag) {
   MatchQueue* queue = find(context);
   if (queue == nullptr) return nullptr;
-  PostedReceive* receive = first_for_tag(queue->posted_any, tag);
+  PostedReceive* receive = first_for_tag(*queue, queue->posted_any, tag);
   if (MatchLane* lane = lane_of(*queue, source)) {
-    PostedReceive* specific = first_for_tag(lane->posted, tag);
+    PostedReceive* specific = first_for_tag(*queue, lane->posted, tag);
     if (specific != nullptr && (receive == nullptr || specific->serial < receive->serial)) receive = specific;
   }
   if (receive != nullptr) remove(receive);
@@ -197,7 +199,7 @@ ArrivedMessage* Matching::find_arrived(Context context, int source, int tag) {
   if (queue == nullptr) return nullptr;
   if (source == kAnySource) return first_arrived(*queue, tag);
   MatchLane* lane = lane_of(*queue, source);
-  return lane != nullptr ? first_arrived(*lane, tag) : nullptr;
+  return lane != nullptr ? first_arrived(*queue, *lane, tag) : nullptr;
 }
 
 bool Matching::is_first_of_queue(Context context, int source, int tag) {
@@ -219,7 +221,7 @@ ArrivedMessage* Matching::post(Context context, PostedReceive* receive) {
   } else {
     MatchLane& lane = need_lane(queue, receive->source);
     row = &lane.posted;
-    arrived = first_arrived(lane, receive->tag);
+    arrived = first_arrived(queue, lane, receive->tag);
   }
   if (arrived != nullptr) return arrived;
   receive->queue = &queue;

@@ -8,7 +8,7 @@
 // arrivals, which a receive from any source searches.
 //
 // The lists are intrusive: entries are parts of requests and messages, which own themselves; nothing is
-// allocated when something is posted or arrives, but for a new queue or a longer array of lanes.
+// allocated when something is posted or arrives, but for a new queue or a longer table of lanes.
 //
 // Threads that share a communicator take a tag each. A search that has passed over many entries with other
 // tags gives its list an index by tags (Row), so that the next one begins among its own.
@@ -24,11 +24,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <forward_list>
 #include <memory>
 #include <vector>
 
 #include "base/types.hpp"
 #include "base/variables/counters.hpp"
+#include "base/zero_table.hpp"
 
 namespace tasuki {
 
@@ -81,9 +83,10 @@ struct TagIndex {
 /// A list in which one looks for tags.
 template <class Entry>
 struct Row : MatchList<Entry> {
-  std::unique_ptr<TagIndex<Entry>> index;  // null: no search was long
+  TagIndex<Entry>* index = nullptr;  // of the queue; null: no search was long
 };
 
+/// All zero: nobody has sent or asked for a message.
 struct MatchLane {
   Row<PostedReceive> posted;
   Row<ArrivedMessage> arrived;
@@ -96,7 +99,9 @@ struct MatchQueue {
   std::uint64_t serial_next = 1;
   Row<PostedReceive> posted_any;      // those from any source
   MatchList<ArrivedMessage> arrived;  // all of them
-  std::vector<MatchLane> lanes;       // by source rank; as long as the highest rank seen
+  ZeroTable<MatchLane> lanes;         // by source rank; up to the highest rank seen, and as much again
+  std::forward_list<TagIndex<PostedReceive>> posted_indexes;
+  std::forward_list<TagIndex<ArrivedMessage>> arrived_indexes;
 };
 
 class Matching {
