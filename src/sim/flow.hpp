@@ -21,6 +21,12 @@ struct Topology {
     int from = 0, to = 0;  // neighbours
     double factor = 1;     // of the rate
   };
+  /// Where files are: targets behind servers, which the hosts reach by a network of their own, a crossbar.
+  struct Storage {
+    int targets = 0;  // 0: there is none
+    int targets_per_server = 1;
+    double host_bytes_per_second = 0, server_bytes_per_second = 0, target_bytes_per_second = 0;
+  };
   Kind kind = Kind::kCrossbar;
   std::vector<int> shape;  // torus: the last dimension counts fastest; crossbar: the number of hosts
   /// Fat tree: for each level, what is below a switch, above one, and links to each.
@@ -28,6 +34,7 @@ struct Topology {
   std::vector<int> down, up, links;
   double bytes_per_second = 0;  // of a link, in each direction
   std::vector<SlowLink> slow;
+  Storage storage;
 
   int hosts() const;
 };
@@ -46,6 +53,8 @@ class Flows {
 
   /// Calls `done` when `bytes` have gone from a host to another one. REQUIRES: from != to, bytes > 0.
   virtual void start(int from, int to, double bytes, std::function<void()> done) = 0;
+  /// The same, from a host to a target of the storage.
+  virtual void start_write(int host, int target, double bytes, std::function<void()> done) = 0;
   /// Calls `what` at that date, which is not before now().
   virtual void at(double date, std::function<void()> what) = 0;
   virtual double now() const = 0;
@@ -60,7 +69,7 @@ std::unique_ptr<Flows> make_flows(const Topology& topology);
 /// The engine's name and version.
 std::string engine_name();
 
-/// How many hosts the engine can take with as many flows at a time, before each flow takes much longer.
+/// How many hosts a machine may have: more would not fit in the memory of a small computer.
 int hosts_max();
 
 }  // namespace tasuki::sim

@@ -13,6 +13,10 @@
 #include <unordered_map>
 #include <utility>
 
+#if SIMGRID_VERSION < 33400
+#include "sim/simgrid_332.hpp"
+#endif
+
 namespace tasuki::sim {
 namespace {
 
@@ -40,12 +44,18 @@ class SimgridFlows final : public Flows {
  public:
   explicit SimgridFlows(const Topology& topology) : engine_(made_engine()) {
     hosts_.reserve(static_cast<std::size_t>(topology.hosts()));
-    s4u::NetZone* zone = build(topology);
+    s4u::NetZone* all = topology.storage.targets > 0 ? s4u::create_full_zone("all") : nullptr;
+    s4u::NetZone* zone = build(topology, all);
     for (const Topology::SlowLink& slow : topology.slow) {
       for (s4u::Link* link : route(slow.from, slow.to))
         link->set_bandwidth(topology.bytes_per_second * slow.factor);
     }
     zone->seal();
+    if (all != nullptr) {
+      first_port_ = static_cast<int>(hosts_.size());
+      build_storage(topology, all)->seal();
+      all->seal();
+    }
     s4u::Comm::on_completion_cb([this](const s4u::Activity& activity) {
       const auto found = under_way_.find(&activity);
       if (found == under_way_.end()) return;
@@ -64,6 +74,16 @@ class SimgridFlows final : public Flows {
     under_way_.emplace(comm.get(), Flow{comm, std::move(done)});
     carried_[{from, to}] += bytes;
     comm->start();
+#if SIMGRID_VERSION < 33400
+    if (hosts_.size() > kHostsWithList && !list_of_flows_is_empty())
+      throw std::runtime_error(std::to_string(hosts_.size()) + " hosts, expected at most " +
+                               std::to_string(kHostsWithList) + " with " + engine_name() +
+                               ", whose list of flows could not be kept empty");
+#endif
+  }
+
+  void start_write(int host, int target, double bytes, std::function<void()> done) override {
+    start(first_port_ + host, 2 * first_port_ + target, bytes, std::move(done));
   }
 
   void at(double date, std::function<void()> what) override {
@@ -73,7 +93,9 @@ class SimgridFlows final : public Flows {
     if (is_new) simgrid::kernel::timer::Timer::set(date, [this, date] { fire(date); });
   }
 
-  double now() const override { return s4u::Engine::get_clock(); }
+  double now() const override {
+    return s4u::Engine::get_clock();
+  }
 
   void run() override {
     engine_.run();
@@ -102,6 +124,7 @@ class SimgridFlows final : public Flows {
     std::function<void()> done;
   };
   static constexpr std::size_t kEndedMax = 4096;
+  static constexpr std::size_t kHostsWithList = 1536;  // beyond, searching the list takes all the time
 
   void fire(double date) {
     const auto node = due_.extract(date);
@@ -109,9 +132,13 @@ class SimgridFlows final : public Flows {
   }
 
   /// All but the last, whose callback may be the one that starts a flow.
-  void clear_ended() { ended_.erase(ended_.begin(), ended_.end() - 1); }
+  void clear_ended() {
+    ended_.erase(ended_.begin(), ended_.end() - 1);
+  }
 
-  s4u::Host* host(int number) const { return hosts_[static_cast<std::size_t>(number)]; }
+  s4u::Host* host(int number) const {
+    return hosts_[static_cast<std::size_t>(number)];
+  }
 
   std::vector<s4u::Link*> route(int from, int to) const {
     std::vector<s4u::Link*> links;
@@ -120,10 +147,12 @@ class SimgridFlows final : public Flows {
     return links;
   }
 
-  s4u::NetZone* build(const Topology& topology) {
+  /// Inside `parent`, or null.
+  s4u::NetZone* build(const Topology& topology, s4u::NetZone* parent) {
     const double rate = topology.bytes_per_second;
     if (topology.kind == Topology::Kind::kCrossbar) {
       s4u::NetZone* zone = s4u::create_star_zone("machine");
+      if (parent != nullptr) zone->set_parent(parent);
       for (int number = 0; number < topology.hosts(); ++number) {
         const std::string name = std::to_string(number);
         s4u::Host* made = zone->create_host(name, 1e9);
@@ -144,21 +173,49 @@ class SimgridFlows final : public Flows {
     if (topology.kind == Topology::Kind::kTorus) {
       // Here the first dimension counts fastest.
       const std::vector<unsigned long> dimensions(topology.shape.rbegin(), topology.shape.rend());
-      return s4u::create_torus_zone("machine", nullptr, dimensions, callbacks, rate, 0, kBothWays);
+      return s4u::create_torus_zone("machine", parent, dimensions, callbacks, rate, 0, kBothWays);
     }
     const std::vector<unsigned> down = unsigned_of(topology.down), links = unsigned_of(topology.links);
     if (topology.kind == Topology::Kind::kFatTree) {
       const s4u::FatTreeParams levels(static_cast<unsigned>(down.size()), down, unsigned_of(topology.up),
                                       links);
-      return s4u::create_fatTree_zone("machine", nullptr, levels, callbacks, rate, 0, kBothWays);
+      return s4u::create_fatTree_zone("machine", parent, levels, callbacks, rate, 0, kBothWays);
     }
     const s4u::DragonflyParams parts({down[0], links[0]}, {down[1], links[1]}, {down[2], links[2]},
                                      static_cast<unsigned>(topology.shape[0]));
-    return s4u::create_dragonfly_zone("machine", nullptr, parts, callbacks, rate, 0, kBothWays);
+    return s4u::create_dragonfly_zone("machine", parent, parts, callbacks, rate, 0, kBothWays);
+  }
+
+  /// A port of each host, and the targets, each with a link of its own behind that of its server.
+  s4u::NetZone* build_storage(const Topology& topology, s4u::NetZone* parent) {
+    const Topology::Storage& storage = topology.storage;
+    s4u::NetZone* zone = s4u::create_star_zone("storage")->set_parent(parent);
+    for (int number = 0; number < topology.hosts(); ++number) {
+      const std::string name = std::to_string(number) + " to the storage";
+      s4u::Host* port = zone->create_host(name, 1e9);
+      const s4u::LinkInRoute out(zone->create_link(name, storage.host_bytes_per_second)->seal());
+      zone->add_route(port->get_netpoint(), nullptr, nullptr, nullptr, {out}, false);
+      hosts_.push_back(port);
+    }
+    s4u::Link* server = nullptr;
+    for (int number = 0; number < storage.targets; ++number) {
+      if (number % storage.targets_per_server == 0) {
+        const std::string name = "server " + std::to_string(number / storage.targets_per_server);
+        server = zone->create_link(name, storage.server_bytes_per_second)->seal();
+      }
+      const std::string name = "target " + std::to_string(number);
+      s4u::Host* target = zone->create_host(name, 1e9);
+      const s4u::LinkInRoute in(zone->create_link(name, storage.target_bytes_per_second)->seal());
+      zone->add_route(nullptr, target->get_netpoint(), nullptr, nullptr, {s4u::LinkInRoute(server), in},
+                      false);
+      hosts_.push_back(target);
+    }
+    return zone;
   }
 
   s4u::Engine& engine_;
-  std::vector<s4u::Host*> hosts_;
+  std::vector<s4u::Host*> hosts_;  // then, where there is storage, their ports to it, and its targets
+  int first_port_ = 0;
   std::unordered_map<double, std::vector<std::function<void()>>> due_;
   std::unordered_map<const s4u::Activity*, Flow> under_way_;
   std::vector<s4u::CommPtr> ended_;
@@ -182,12 +239,16 @@ std::unique_ptr<Flows> make_flows(const Topology& topology) {
 }
 
 std::string engine_name() {
-  return "SimGrid " + std::to_string(SIMGRID_VERSION_MAJOR) + "." + std::to_string(SIMGRID_VERSION_MINOR);
+  std::string name =
+      "SimGrid " + std::to_string(SIMGRID_VERSION_MAJOR) + "." + std::to_string(SIMGRID_VERSION_MINOR);
+#if SIMGRID_VERSION < 33400
+  name += ", its list of flows kept empty";
+#endif
+  return name;
 }
 
 int hosts_max() {
-  // Up to 3.33 each flow that ends is searched for in a list of all.
-  return SIMGRID_VERSION < 33400 ? 1536 : 100000;
+  return 200000;
 }
 
 }  // namespace tasuki::sim

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Annotated
 
@@ -15,32 +14,39 @@ def register(app: typer.Typer) -> None:
     app.command("simulate")(simulate)
 
 
+def option(metavar: str, help: str, *names: str):
+    return typer.Option(*names, metavar=metavar, help=help)
+
+
+Machine = Annotated[str, option("NAME|FILE", "The machine: one that is shipped, or a file.")]
+Shape = Annotated[str, option("8x6x8", "The nodes; else as the machine has them.")]
+Collective = Annotated[str, option("NAME", "bcast, allreduce, allgather, …")]
+Bytes = Annotated[str, option("SIZE[:SIZE]", "One size, or all from one to another, doubling.")]
+Algorithm = Annotated[str, option("NAME|all|chosen", "Which; chosen: what the library's formulas say.")]
+Way = Annotated[str, option("rounds|data", "As the executor runs them, or each step when it can.")]
+Segment = Annotated[str, option("SIZE", "Of pipelines; else what is chosen.")]
+Changes = Annotated[
+    list[str] | None, option("NAME=VALUE", "Change a parameter of the machine. Repeatable.", "--set")
+]
+ExchangeFile = Annotated[
+    str, option("FILE", "A collective write: orders, aggregators, cycles (docs/simulate.md).")
+]
+Paper = Annotated[str, option("004|000|002", "A paper's table: predicted, printed, off by.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON document and nothing else.")]
+
+
 def simulate(
-    machine: Annotated[
-        str, typer.Option(metavar="NAME|FILE", help="The machine: one that is shipped, or a file.")
-    ] = "",
-    shape: Annotated[
-        str, typer.Option(metavar="8x6x8", help="The nodes; else as the machine has them.")
-    ] = "",
-    collective: Annotated[str, typer.Option(metavar="NAME", help="bcast, allreduce, allgather, …")] = "bcast",
-    bytes: Annotated[
-        str, typer.Option(metavar="SIZE[:SIZE]", help="One size, or all from one to another, doubling.")
-    ] = "128KiB:2MiB",
-    algorithm: Annotated[
-        str, typer.Option(metavar="NAME|all|chosen", help="Which; chosen: what the library's formulas say.")
-    ] = "chosen",
-    way: Annotated[
-        str, typer.Option(metavar="rounds|data", help="As the executor runs them, or each step when it can.")
-    ] = "rounds",
-    segment: Annotated[str, typer.Option(metavar="SIZE", help="Of pipelines; else what is chosen.")] = "",
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter of the machine. Repeatable."),
-    ] = None,
-    paper: Annotated[
-        str, typer.Option(metavar="004|000", help="A paper's table: predicted, printed, off by.")
-    ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document and nothing else.")] = False,
+    machine: Machine = "",
+    shape: Shape = "",
+    collective: Collective = "bcast",
+    bytes: Bytes = "128KiB:2MiB",
+    algorithm: Algorithm = "chosen",
+    way: Way = "rounds",
+    segment: Segment = "",
+    changes: Changes = None,
+    exchange: ExchangeFile = "",
+    paper: Paper = "",
+    as_json: AsJson = False,
 ) -> None:
     """Runs a collective's own schedules on a simulated machine, whose links all that goes through shares.
 
@@ -48,39 +54,51 @@ def simulate(
 
     tasuki simulate --machine k-computer --set link_bytes_per_second=10e9
 
+    tasuki simulate --machine tsubame2.5 --exchange hpio.toml
+
     tasuki simulate --paper 004
     """
     from tasuki import machines, patterns, simulation
+    from tasuki.simulation import papers, show
 
     try:
         if paper:
-            if paper not in simulation.PAPERS:
-                raise Refusal(f"--paper {paper}: expected {', '.join(simulation.PAPERS)}")
-            print_paper(simulation.PAPERS[paper](), as_json)
+            if paper not in papers.PAPERS:
+                raise Refusal(f"--paper {paper}: expected {', '.join(papers.PAPERS)}")
+            show.print_paper(papers.PAPERS[paper](), as_json)
             return
         if not machine:
             raise Refusal(f"--machine: not given, expected {', '.join(machines.names())} or a file")
-        if way not in simulation.WAYS:
-            raise Refusal(f"--way {way}: expected {' or '.join(simulation.WAYS)}")
         found = changed(machines.load(machine), changes or [])
         extents = extents_of(shape)
+        if exchange:
+            show.print_exchanges(found, exchange, extents, as_json)
+            return
         sizes = sizes_of(bytes)
-        segment_bytes = size_of(segment, "--segment") if segment else 0
-        names = ["*"] if algorithm == "chosen" else [algorithm]
-        if algorithm == "all":
-            names = simulation.algorithms(found, collective, sizes[0], extents)
-        cases = [
-            simulation.Case(collective, size, name, segment_bytes, way) for name in names for size in sizes
-        ]
+        cases = cases_of(found, extents, collective, sizes, algorithm, way, segment)
         estimate = simulation.estimate(found, cases, extents)
-        answers = simulation.run(found, cases, extents)
+        each = [simulation.estimate(found, [case], extents) for case in cases]
+        with show.progress(estimate, each) as on_end:
+            answers = simulation.run(found, cases, extents, on_end=on_end)
     except (machines.MachineError, simulation.SimulationError, patterns.PatternsError) as error:
         raise Refusal(str(error)) from None
     if as_json:
         document = {"machine": found.name, "estimate": estimate, "answers": answers}
         print(json.dumps(document, indent=1, ensure_ascii=False))
     else:
-        print_answers(found, answers, estimate, sizes)
+        show.print_answers(found, answers, estimate, sizes)
+
+
+def cases_of(machine, extents, collective: str, sizes: list[int], algorithm: str, way: str, segment: str):
+    from tasuki import simulation
+
+    if way not in simulation.WAYS:
+        raise Refusal(f"--way {way}: expected {' or '.join(simulation.WAYS)}")
+    segment_bytes = size_of(segment, "--segment") if segment else 0
+    names = ["*"] if algorithm == "chosen" else [algorithm]
+    if algorithm == "all":
+        names = simulation.algorithms(machine, collective, sizes[0], extents)
+    return [simulation.Case(collective, size, name, segment_bytes, way) for name in names for size in sizes]
 
 
 def changed(machine, changes: list[str]):
@@ -123,79 +141,3 @@ def sizes_of(text: str) -> list[int]:
         sizes.append(size)
         size *= 2
     return sizes
-
-
-def print_answers(machine, answers: list[dict], estimate: dict, sizes: list[int]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from tasuki import simulation
-    from tasuki.units import bytes_text, time_text
-
-    console = Console(highlight=False, width=160)
-    console.print(
-        f"{machine.title}; {answers[0]['engine']}; expected about {estimate['messages']:,.0f} messages, "
-        f"{bytes_text(estimate['memory_bytes'])} of memory"
-    )
-    table = Table(box=None, pad_edge=False)
-    for head in ("algorithm", "size", "segment", "time", "bound", "formula", "busiest link", "processor"):
-        table.add_column(head, justify="left" if head == "algorithm" else "right")
-    for one in answers:
-        link = one.get("busiest_link", {"busy": 0})
-        table.add_row(
-            one["algorithm"],
-            bytes_text(one["bytes"]),
-            bytes_text(one["segment_bytes"]) if one["segment_bytes"] else "-",
-            time_text(one["seconds"], 4),
-            time_text(one["bound_seconds"], 4),
-            time_text(one["formula_seconds"], 4),
-            f"{link['busy']:.0%}",
-            f"{one['processor_busy_seconds'] / one['seconds']:.0%}" if one["seconds"] else "-",
-        )
-    console.print(table)
-    by_name: dict[str, list[dict]] = {}
-    for one in answers:
-        by_name.setdefault(one["algorithm"], []).append(one)
-    for name, those in by_name.items():
-        if len(those) == len(sizes) >= 2:
-            line = simulation.fit(sizes, [one["seconds"] for one in those])
-            console.print(
-                f"{name}: B' {line.bytes_per_second / 1e6:,.0f} MB/s, "
-                f"t_L {time_text(line.latency_seconds, 4)}, "
-                f"M_1/2 {bytes_text(line.half_bytes)}"
-            )
-    at_last = [one for one in answers if one["bytes"] == sizes[-1]]
-    best = min(at_last, key=lambda one: one["seconds"])
-    console.print(f"{best['algorithm']} at {bytes_text(best['bytes'])}: {simulation.reason(best)}.")
-    for one in at_last:
-        if one is not best:
-            console.print(
-                f"{one['algorithm']} takes {one['seconds'] / best['seconds']:.2f} times as long: "
-                f"{simulation.reason(one)}."
-            )
-
-
-def print_paper(found, as_json: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from tasuki.units import percent_text
-
-    if as_json:
-        rows = [dataclasses.asdict(one) | {"off": one.off} for one in found]
-        print(json.dumps(rows, indent=1, ensure_ascii=False))
-        return
-    table = Table(box=None, pad_edge=False)
-    for head in ("case", "", "unit", "predicted", "printed", "off by", ""):
-        table.add_column(head, justify="right" if head in ("predicted", "printed", "off by") else "left")
-    for one in found:
-        table.add_row(
-            one.case,
-            one.quantity,
-            one.unit,
-            f"{one.predicted:,.4g}" if one.predicted < 100 else f"{one.predicted:,.0f}",
-            f"{one.printed:,.4g}" if one.printed < 100 else f"{one.printed:,.0f}",
-            percent_text(one.off),
-            one.kind,
-        )
-    Console(highlight=False, width=120).print(table)

@@ -7,6 +7,8 @@ sentence what limits it.
 
 from __future__ import annotations
 
+import collections.abc
+import concurrent.futures
 import dataclasses
 import json
 import math
@@ -19,6 +21,7 @@ from tasuki import machines
 
 WAYS = ("rounds", "data")
 MESSAGES_MAX = 20e6
+BYTES_OF_ONE_MAX = 400e6  # of a case that may run beside others
 BYTES_OF_MESSAGE = 400  # of memory: two steps in the schedule of a rank, what is kept of them, and channels
 
 
@@ -34,6 +37,9 @@ class Case:
     segment_bytes: int = 0  # those that the library's formulas prefer
     way: str = "rounds"
     links: bool = False  # whether the answer lists the load of each link
+
+    def document(self) -> dict:
+        return dataclasses.asdict(self)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +106,7 @@ def request(machine: machines.Machine, cases, shape=None, directions: int = 1, o
     if total is not None:
         rate = min(rate, total / directions)
     network = {name: getattr(topology, name) for name in ("kind", "shape", "down", "up", "links", "slow")}
-    return {
+    document = {
         "topology": network | {"bytes_per_second": rate},
         "shape": shape if topology.kind in ("torus", "crossbar") and len(shape) <= 3 else [],
         "ranks_per_host": int(machine.value("ranks_per_node") or 1),
@@ -111,8 +117,17 @@ def request(machine: machines.Machine, cases, shape=None, directions: int = 1, o
         or machine.value("memory_bytes_per_second")
         or 0,
         "only_names": only_names,
-        "cases": [dataclasses.asdict(case) for case in cases],
+        "cases": [case.document() for case in cases],
     }
+    if machine.value("storage_targets"):
+        document["storage"] = {
+            "targets": int(machine.value("storage_targets")),
+            "targets_per_server": int(machine.value("targets_per_server") or 1),
+            "node_bytes_per_second": needed(machine, "storage_link_bytes_per_second"),
+            "server_bytes_per_second": needed(machine, "server_bytes_per_second"),
+            "target_bytes_per_second": needed(machine, "target_bytes_per_second"),
+        }
+    return document
 
 
 def directions_of(algorithm: str) -> int:
@@ -128,6 +143,27 @@ def ask(document: dict, simulator: pathlib.Path | None = None) -> dict:
     return json.loads(done.stdout)
 
 
+def ask_each(
+    documents: list[dict],
+    simulator: pathlib.Path | None = None,
+    at_a_time: int = 0,
+    on_end: collections.abc.Callable[[int], None] | None = None,
+) -> list[tuple[dict, str]]:
+    """The answer to the one case of each document, and the engine's name. As many simulators run `at_a_time`
+    as there are processors, if it is not told; `on_end` is called with the number of each that has ended."""
+    simulator = simulator or program()
+
+    def answer(number: int) -> tuple[dict, str]:
+        found = ask(documents[number], simulator)
+        if on_end is not None:
+            on_end(number)
+        return found["answers"][0], found["engine"]
+
+    workers = at_a_time or len(os.sched_getaffinity(0))
+    with concurrent.futures.ThreadPoolExecutor(max_workers=workers) as pool:
+        return list(pool.map(answer, range(len(documents))))
+
+
 def messages_of(case: Case, ranks: int, directions: int) -> float:
     """About how many messages a case has: for the estimate."""
     if case.operation in ("allgather", "alltoall"):
@@ -137,10 +173,18 @@ def messages_of(case: Case, ranks: int, directions: int) -> float:
     return ranks * pieces * (2 if case.operation == "allreduce" else 1) + ranks * math.log2(max(2, ranks))
 
 
+def nodes_of(machine: machines.Machine, shape=None) -> int:
+    if machine.topology is None:
+        raise SimulationError(f"{machine.name}: has no topology, expected one (docs/simulate.md)")
+    topology = machine.topology
+    if shape or topology.kind in ("torus", "crossbar"):
+        return math.prod(shape or topology.shape)
+    return math.prod(topology.down) * (topology.shape[0] if topology.kind == "dragonfly" else 1)
+
+
 def estimate(machine: machines.Machine, cases, shape=None) -> dict:
     """What the cases will take, before they are run; refuses those that are too large."""
-    nodes = math.prod(shape or machine.topology.shape) if machine.topology else 1
-    ranks = nodes * int(machine.value("ranks_per_node") or 1)
+    ranks = nodes_of(machine, shape) * int(machine.value("ranks_per_node") or 1)
     most = 0.0
     for case in cases:
         messages = messages_of(case, ranks, directions_of(case.algorithm))
@@ -151,20 +195,21 @@ def estimate(machine: machines.Machine, cases, shape=None) -> dict:
             )
         most = max(most, messages)
     total = sum(messages_of(case, ranks, directions_of(case.algorithm)) for case in cases)
-    return {"messages": total, "seconds": total / 100e3, "memory_bytes": most * BYTES_OF_MESSAGE}
+    return {"messages": total, "seconds": total / 80e3, "memory_bytes": most * BYTES_OF_MESSAGE}
 
 
-def run(machine: machines.Machine, cases, shape=None, simulator: pathlib.Path | None = None) -> list[dict]:
-    """The answers to the cases, in their order. Those whose nodes use as many links at a time go together."""
+def run(
+    machine: machines.Machine, cases, shape=None, simulator: pathlib.Path | None = None, on_end=None
+) -> list[dict]:
+    """The answers to the cases, in their order."""
     cases = list(cases)
-    answers: list[dict] = [{}] * len(cases)
-    for directions in sorted({directions_of(case.algorithm) for case in cases}):
-        chosen = [i for i, case in enumerate(cases) if directions_of(case.algorithm) == directions]
-        document = request(machine, [cases[i] for i in chosen], shape, directions)
-        found = ask(document, simulator)
-        for i, answer in zip(chosen, found["answers"], strict=True):
-            answers[i] = dataclasses.asdict(cases[i]) | answer | {"engine": found["engine"]}
-    return answers
+    documents = [request(machine, [case], shape, directions_of(case.algorithm)) for case in cases]
+    memory = max((estimate(machine, [case], shape)["memory_bytes"] for case in cases), default=0)
+    found = ask_each(documents, simulator, 1 if memory > BYTES_OF_ONE_MAX else 0, on_end)
+    return [
+        dataclasses.asdict(case) | answer | {"engine": engine}
+        for case, (answer, engine) in zip(cases, found, strict=True)
+    ]
 
 
 def algorithms(
@@ -187,101 +232,3 @@ def reason(answer: dict) -> str:
         return f"a processor limits it: it is busy {processor:.0%} of the time, with software and reductions"
     busy = f"the busiest link works {link['busy']:.0%} of the time, " if link else ""
     return f"waiting limits it: {busy}the busiest processor {processor:.0%}; the rest is waiting for others"
-
-
-# ---- the papers -------------------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True)
-class Printed:
-    """A line of a paper's table, and what the simulation says."""
-
-    case: str
-    quantity: str
-    unit: str
-    predicted: float
-    printed: float
-    kind: str  # estimated or measured
-
-    @property
-    def off(self) -> float:
-        return self.predicted / self.printed - 1
-
-
-KIB, MIB = 1 << 10, 1 << 20
-SEGMENT = 16 * KIB
-TABLE_004 = (
-    # name, operation, algorithm, shape, factor, sizes, (B', t_L) estimated, measured: MB/s and µs
-    ("Bcast 384", "bcast", "chain", (384,), 1, (MIB, 2 * MIB), (4226, 1874), (3616, 2795)),
-    ("Bcast 64x6", "bcast", "grid_2", (64, 6), 1, (MIB, 2 * MIB), (8452, 411), (7467, 548)),
-    ("Bcast 8x6x8", "bcast", "grid_3", (8, 6, 8), 1, (768 * KIB, 1536 * KIB), (12680, 143), (10400, 169)),
-    (
-        "Allreduce 8x6x8",
-        "allreduce",
-        "grid_3",
-        (8, 6, 8),
-        2,
-        (1536 * KIB, 3072 * KIB),
-        (5129, 513),
-        (5266, 389),
-    ),
-)
-
-
-def paper_004(simulator: pathlib.Path | None = None, table=TABLE_004) -> list[Printed]:
-    """The K computer: table 1, by data; t_O and t_S are added, as the paper has them."""
-    machine = machines.load("k-computer")
-    value = machine.value
-    start = value("decision_seconds") + value("addresses_seconds")
-    control, link = value("control_seconds"), value("link_bytes_per_second")
-    found = []
-    sizes = (64 * KIB, 4 * MIB)
-    pair = [Case("bcast", size, "binomial", way="data") for size in sizes]
-    times = [one["seconds"] + control for one in run(machine, pair, (2,), simulator)]
-    found += rows("PingPong", fit(sizes, times), (link / 1e6, 6.965), (4685, 10.5))
-    for name, operation, algorithm, shape, factor, sizes, estimated, measured in table:
-        cases = [Case(operation, size, algorithm, SEGMENT, "data") for size in sizes]
-        times = [one["seconds"] + start for one in run(machine, cases, shape, simulator)]
-        found += rows(name, fit([factor * size for size in sizes], times), estimated, measured)
-    return found
-
-
-def rows(name: str, line: Line, estimated, measured) -> list[Printed]:
-    values = (line.bytes_per_second / 1e6, line.latency_seconds * 1e6)
-    return [
-        Printed(name, quantity, unit, value, printed[i], kind)
-        for kind, printed in (("estimated", estimated), ("measured", measured))
-        for i, (quantity, unit, value) in enumerate(zip(("B'", "t_L"), ("MB/s", "µs"), values, strict=True))
-    ]
-
-
-EXCHANGE = 6 * MIB
-TRANS7_EXCHANGES = 2400
-TABLE_000 = (
-    # way, (size, seconds of one call of that size), barrier after each step, fence at the end,
-    # an exchange measured, Trans7 estimated and measured: seconds
-    ("Put, fence", (4, 6.36e-6), 0, 223.75e-6, 33.0e-3, 79.2, 80.24),
-    ("Send, barriers", (204804, 83.26e-6), 3.25e-6, 0, 35.3e-3, 84.8, 86.86),
-)
-
-
-def paper_000(simulator: pathlib.Path | None = None) -> list[Printed]:
-    """The Earth Simulator: 64 nodes exchange 6 MiB each with each, shifted; and Trans7, 2,400 of them. What a
-    message takes beyond the crossbar's rate is what tables 2 and 3 print for a call, and so are barrier and
-    fence, which are delays."""
-    machine, nodes = machines.load("earth-simulator"), 64
-    rate = needed(machine, "link_bytes_per_second")
-    for name in ("software_seconds", "copy_bytes_per_second", "memory_bytes_per_second"):
-        machine = machine.with_value(name, 0)
-    found = []
-    for way, (size, seconds), barrier, fence, exchange, estimated, measured in TABLE_000:
-        changed = machine.with_value("hardware_seconds", seconds - size / rate)
-        (answer,) = run(changed, [Case("alltoall", EXCHANGE, "pairwise")], (nodes,), simulator)
-        time = answer["seconds"] + (nodes - 1) * barrier + fence
-        found.append(Printed(way, "exchange", "ms", time * 1e3, exchange * 1e3, "measured"))
-        for printed, kind in ((estimated, "estimated"), (measured, "measured")):
-            found.append(Printed(way, "Trans7", "s", TRANS7_EXCHANGES * time, printed, kind))
-    return found
-
-
-PAPERS = {"004": paper_004, "000": paper_000}
