@@ -2,6 +2,7 @@
 #include "sim/answers.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -11,6 +12,7 @@
 #include "sim/collective.hpp"
 #include "sim/exchange.hpp"
 #include "sim/flow_queued.hpp"
+#include "sim/goal.hpp"
 
 namespace tasuki::sim {
 namespace {
@@ -89,6 +91,18 @@ json answer_collective(const Request& request, const json& one) {
                  {"processor_busy_seconds", outcome.processor_busy_seconds}};
   add_links(answer, flows->loads(), outcome.seconds, one.value("links", false));
   return answer;
+}
+
+json answer_goal(const Request& request, const json& one) {
+  const Collective collective(request, one);
+  const auto path = one.at("goal").get<std::string>();
+  std::FILE* out = std::fopen(path.c_str(), "w");
+  if (out == nullptr) throw std::invalid_argument(path + ": cannot be written");
+  const double messages = write_goal(collective.job(), out);
+  if (std::fclose(out) != 0 || messages < 0) throw std::runtime_error(path + ": is not whole: no space?");
+  return {{"algorithm", collective.algorithm_name()},
+          {"segment_bytes", collective.selection().segment_bytes},
+          {"messages", messages}};
 }
 
 json answer_exchange(const Request& request, const json& one) {

@@ -2,11 +2,11 @@
 #include "sim/run.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <deque>
-#include <map>
+#include <optional>
 #include <unordered_map>
+
+#include "sim/dependencies.hpp"
 
 namespace tasuki::sim {
 namespace {
@@ -20,65 +20,6 @@ struct Operation {
   double bytes;
   int waits = 0;            // steps of this rank that have to be over first
   std::uint32_t after = 0;  // the first of those that wait for it, in Rank::after
-};
-
-/// Which steps last wrote and read each byte of a space.
-class Memory {
- public:
-  template <class Visit>
-  void read(Count begin, Count end, int step, Visit&& wait_for) {
-    for_range(begin, end, [&](Part& part) {
-      if (part.writer >= 0) wait_for(part.writer);
-      part.readers.push_back(step);
-    });
-  }
-  template <class Visit>
-  void write(Count begin, Count end, int step, Visit&& wait_for) {
-    for_range(begin, end, [&](Part& part) {
-      if (part.writer >= 0) wait_for(part.writer);
-      for (int reader : part.readers) wait_for(reader);
-      part.readers.clear();
-      part.writer = step;
-    });
-  }
-
- private:
-  struct Part {
-    Count end = 0;
-    int writer = -1;
-    std::vector<int> readers;
-  };
-  using Parts = std::map<Count, Part>;
-
-  /// A part begins at `at` where one spans it.
-  void cut(Count at) {
-    auto next = parts_.upper_bound(at);
-    if (next == parts_.begin()) return;
-    const auto part = std::prev(next);
-    if (part->first == at || part->second.end <= at) return;
-    Part second = part->second;
-    part->second.end = at;
-    parts_.emplace_hint(next, at, std::move(second));
-  }
-  template <class Body>
-  void for_range(Count begin, Count end, Body&& body) {
-    if (begin >= end) return;
-    cut(begin);
-    cut(end);
-    Count at = begin;
-    auto part = parts_.lower_bound(begin);
-    while (at < end) {
-      if (part == parts_.end() || part->first > at) {
-        const Count gap_end = part == parts_.end() ? end : std::min(end, part->first);
-        part = parts_.emplace_hint(part, at, Part{gap_end, -1, {}});
-      }
-      body(part->second);
-      at = part->second.end;
-      ++part;
-    }
-  }
-
-  Parts parts_;
 };
 
 struct Rank {
@@ -131,20 +72,17 @@ class Runner {
   Channel& channel(int from, int to) {
     return channels_[static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to)];
   }
-  Count bytes_of(const Step& step) const {
-    return step.count * (step.type == ElementType::kBytes ? 1 : job_.reduced_element_bytes);
-  }
-
   /// Keeps what is needed of a rank's schedule.
   void take(int number, const Schedule& schedule) {
     Rank& rank = rank_of(number);
     rank.round_ends.assign(schedule.round_ends.begin(), schedule.round_ends.end());
-    std::array<Memory, 4> memory;
+    std::optional<Dependencies> dependencies;
+    if (job_.way == Way::kData) dependencies.emplace(job_.reduced_element_bytes);
     std::vector<std::vector<int>> after(schedule.steps.size());
     for (std::size_t index = 0; index < schedule.steps.size(); ++index) {
       const Step& step = schedule.steps[index];
       const auto self = static_cast<int>(index);
-      const auto bytes = bytes_of(step);
+      const auto bytes = bytes_of(step, job_.reduced_element_bytes);
       Operation operation{.action = step.action, .peer = step.peer, .bytes = static_cast<double>(bytes)};
       if (step.action == Action::kSend) {
         channel(number, step.peer).sends.push_back(self);
@@ -154,21 +92,11 @@ class Runner {
       } else if (step.action == Action::kReceive) {
         channel(step.peer, number).receives.push_back(self);
       }
-      if (job_.way == Way::kData) {
-        const auto wait_for = [&](int other) {
-          if (other == self || (!after[static_cast<std::size_t>(other)].empty() &&
-                                after[static_cast<std::size_t>(other)].back() == self))
-            return;
-          after[static_cast<std::size_t>(other)].push_back(self);
+      if (dependencies) {
+        for (const int earlier : dependencies->add(step)) {
+          after[static_cast<std::size_t>(earlier)].push_back(self);
           ++operation.waits;
-        };
-        const auto space = [&](Place place) -> Memory& {
-          return memory[static_cast<std::size_t>(place.space) % memory.size()];
-        };
-        if (step.action != Action::kReceive)
-          space(step.from).read(step.from.offset, step.from.offset + bytes, self, wait_for);
-        if (step.action != Action::kSend)
-          space(step.to).write(step.to.offset, step.to.offset + bytes, self, wait_for);
+        }
       }
       rank.operations.push_back(operation);
     }

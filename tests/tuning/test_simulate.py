@@ -6,14 +6,13 @@ import dataclasses
 import math
 import os
 import pathlib
-import sys
 
+import goal
 import pytest
 from tasuki import machines, simulation
 from tasuki.simulation import papers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "analysis"))
 SIMULATOR = ROOT / "build/release/src/sim/tasuki-simulate"
 SOFTWARE, HARDWARE, RATE = 1e-6, 6e-7, 5e9
 
@@ -152,6 +151,41 @@ def test_the_paper_of_the_earth_simulator():
     assert [one.quantity for one in found] == ["exchange", "Trans7", "Trans7"] * 2
     for one in found:
         assert abs(one.off) <= 0.04, one
+
+
+@pytest.mark.parametrize(
+    "operation, algorithm, size",
+    [
+        ("allgather", "ring", 1 << 16),
+        ("allgather", "bruck", 1000),
+        ("bcast", "binomial", 8),
+        ("bcast", "chain", 1 << 18),
+        ("alltoall", "bruck", 1000),
+        ("allreduce", "ring", 1 << 16),
+        ("barrier", "dissemination", 0),
+    ],
+)
+def test_goal_says_the_same(tmp_path, operation, algorithm, size):
+    """A small interpreter of GOAL takes as long as the simulator where nothing contends: on a switch."""
+    of = machine("crossbar", (8,)).with_value("arithmetic_bytes_per_second", 4e9)
+    case = simulation.Case(operation, size, algorithm, 1 << 14)
+    (one,) = run(of, case)
+    path = tmp_path / "schedules.goal"
+    assert simulation.write_goal(of, case, path, simulator=SIMULATOR)["messages"] == one["messages"]
+    assert goal.seconds(path.read_text(), SOFTWARE, HARDWARE, RATE) == pytest.approx(one["seconds"], rel=1e-6)
+
+
+def test_goal_by_data_has_the_same_messages(tmp_path):
+    of, texts = machine("torus", (4, 3)), {}
+    for way in simulation.WAYS:
+        path = tmp_path / way
+        simulation.write_goal(
+            of, simulation.Case("bcast", 1 << 18, "grid_2", 1 << 14, way), path, (4, 3), SIMULATOR
+        )
+        texts[way] = path.read_text()
+    times = [goal.seconds(texts[way], SOFTWARE, HARDWARE, RATE) for way in simulation.WAYS]
+    assert times[1] < times[0], "what follows data does not wait for rounds"
+    assert texts["rounds"].count("send") == texts["data"].count("send")
 
 
 def test_fit_finds_the_line():

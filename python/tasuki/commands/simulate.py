@@ -32,6 +32,7 @@ ExchangeFile = Annotated[
     str, option("FILE", "A collective write: orders, aggregators, cycles (docs/simulate.md).")
 ]
 Paper = Annotated[str, option("004|000|002", "A paper's table: predicted, printed, off by.")]
+Goal = Annotated[str, option("FILE", "Write the schedules in GOAL, for LogGOPSim; simulate nothing.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON document and nothing else.")]
 
 
@@ -46,6 +47,7 @@ def simulate(
     changes: Changes = None,
     exchange: ExchangeFile = "",
     paper: Paper = "",
+    goal: Goal = "",
     as_json: AsJson = False,
 ) -> None:
     """Runs a collective's own schedules on a simulated machine, whose links all that goes through shares.
@@ -77,6 +79,9 @@ def simulate(
         sizes = sizes_of(bytes)
         cases = cases_of(found, extents, collective, sizes, algorithm, way, segment)
         estimate = simulation.estimate(found, cases, extents)
+        if goal:
+            write_goal(found, cases, goal, extents)
+            return
         each = [simulation.estimate(found, [case], extents) for case in cases]
         with show.progress(estimate, each) as on_end:
             answers = simulation.run(found, cases, extents, on_end=on_end)
@@ -87,6 +92,15 @@ def simulate(
         print(json.dumps(document, indent=1, ensure_ascii=False))
     else:
         show.print_answers(found, answers, estimate, sizes)
+
+
+def write_goal(machine, cases, path: str, extents) -> None:
+    from tasuki import simulation
+
+    if len(cases) != 1:
+        raise Refusal(f"--goal {path}: {len(cases)} cases, expected one algorithm and one size")
+    answer = simulation.write_goal(machine, cases[0], path, extents)
+    print(f"{path}: {answer['algorithm']}, {answer['messages']:,.0f} messages")
 
 
 def cases_of(machine, extents, collective: str, sizes: list[int], algorithm: str, way: str, segment: str):

@@ -212,6 +212,13 @@ def run(
     ]
 
 
+def write_goal(machine: machines.Machine, case: Case, path, shape=None, simulator=None) -> dict:
+    """Writes the schedules of a case in GOAL (src/sim/goal.hpp says how)."""
+    document = request(machine, [], shape, directions_of(case.algorithm))
+    document["cases"] = [case.document() | {"goal": os.path.abspath(path)}]
+    return ask(document, simulator)["answers"][0]
+
+
 def algorithms(
     machine: machines.Machine, operation: str, bytes: int, shape=None, simulator=None
 ) -> list[str]:
