@@ -99,15 +99,20 @@ static void windows(void) {
   MPI_Win_unlock(rank, window);
   MPI_Win_free(&window);
 
-  int *mine, *theirs, unit;
+  MPI_Comm node;
+  int *mine, *theirs, unit, place, size;
   MPI_Aint bytes;
-  MPI_Win_allocate_shared(SMALL * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &window);
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+  MPI_Comm_rank(node, &place);
+  MPI_Comm_size(node, &size);
+  MPI_Win_allocate_shared(SMALL * sizeof(int), sizeof(int), MPI_INFO_NULL, node, &mine, &window);
   MPI_Win_fence(0, window);
-  fill(mine, SMALL, rank);
+  fill(mine, SMALL, place);
   MPI_Win_fence(0, window);
-  MPI_Win_shared_query(window, next, &bytes, &unit, &theirs);
-  check(theirs, SMALL, next, "MPI_Win_allocate_shared");
+  MPI_Win_shared_query(window, (place + 1) % size, &bytes, &unit, &theirs);
+  check(theirs, SMALL, (place + 1) % size, "MPI_Win_allocate_shared");
   MPI_Win_free(&window);
+  MPI_Comm_free(&node);
 }
 
 static void files(const char* folder) {
