@@ -65,10 +65,10 @@ int RangeTable::queue(Offset begin, Offset end, bool exclusive) {
   enter();
   const std::uint64_t ticket = bucket_.tickets.load(std::memory_order_relaxed) + 1;
   bucket_.tickets.store(ticket, std::memory_order_relaxed);
-  mine.begin.store(begin, std::memory_order_relaxed);
-  mine.end.store(end, std::memory_order_relaxed);
-  mine.ticket.store(ticket, std::memory_order_relaxed);
-  mine.state.store(kWaits | kind, std::memory_order_relaxed);
+  mine.begin.store(begin, std::memory_order_release);
+  mine.end.store(end, std::memory_order_release);
+  mine.ticket.store(ticket, std::memory_order_release);
+  mine.state.store(kWaits | kind, std::memory_order_release);
   mine.key.store(key_, std::memory_order_seq_cst);
   if (!meets_conflict(mine)) {
     mine.state.store(kHoldsShared | kind, std::memory_order_relaxed);
@@ -101,13 +101,13 @@ bool RangeTable::admit(int slot) {
 
 /// Whether what stands in `other` keeps `mine`, of that state, waiting.
 bool RangeTable::conflict(const Slot& mine, std::uint32_t state, const Slot& other) {
-  const std::uint32_t its = other.state.load(std::memory_order_relaxed);
+  const std::uint32_t its = other.state.load(std::memory_order_acquire);
   if (((state | its) & kExclusive) == 0) return false;
-  if (other.begin.load(std::memory_order_relaxed) >= mine.end.load(std::memory_order_relaxed) ||
-      mine.begin.load(std::memory_order_relaxed) >= other.end.load(std::memory_order_relaxed))
+  if (other.begin.load(std::memory_order_acquire) >= mine.end.load(std::memory_order_relaxed) ||
+      mine.begin.load(std::memory_order_relaxed) >= other.end.load(std::memory_order_acquire))
     return false;
   return (its & kWaits) == 0 ||
-         other.ticket.load(std::memory_order_relaxed) < mine.ticket.load(std::memory_order_relaxed);
+         other.ticket.load(std::memory_order_acquire) < mine.ticket.load(std::memory_order_relaxed);
 }
 
 /// Behind the gate. A slot that changes meanwhile is one that was let go of, or a shared one whose member

@@ -50,9 +50,9 @@ class RangeTable {
     const int slot = free_slot();
     if (slot == kNone) return kNone;
     Slot& mine = own_[slot];
-    mine.begin.store(begin, std::memory_order_relaxed);
-    mine.end.store(end, std::memory_order_relaxed);
-    mine.state.store(kHoldsShared, std::memory_order_relaxed);
+    mine.begin.store(begin, std::memory_order_release);  // as what follows: see Slot
+    mine.end.store(end, std::memory_order_release);
+    mine.state.store(kHoldsShared, std::memory_order_release);
     mine.key.store(key_, std::memory_order_seq_cst);
     if (bucket_.exclusives.load(std::memory_order_seq_cst) == 0) [[likely]]
       return slot;
@@ -94,6 +94,9 @@ class RangeTable {
   static constexpr std::uint32_t kHoldsExclusive = kHoldsShared | kExclusive;
   static constexpr std::uint32_t kStates = kHoldsShared | kWaits | kExclusive;
 
+  // A slot that is used again is written where another member may still read what it stood for before. Each
+  // store is a release and each load of others' an acquire, so that whoever sees something of the new range
+  // sees that the one before was let go of, and what its holder did; x86 orders them so by itself.
   struct alignas(64) Slot {             // writer: its member
     std::atomic<std::uint64_t> key;     // 0: free; written last and taken away first, seq_cst
     std::atomic<Offset> begin;          //
