@@ -90,7 +90,7 @@ constexpr BasicInfo logical16() {
 
 constexpr BasicInfo half(std::uint16_t number, const char* name) {
 #ifdef __FLT16_MAX__
-  return basic<_Float16>(number, name, R::kFloating, Group::kFloating);
+  return basic<Half>(number, name, R::kFloating, Group::kFloating);
 #else
   return unsupported(number, name, R::kFloating, Group::kFloating);
 #endif
@@ -98,7 +98,7 @@ constexpr BasicInfo half(std::uint16_t number, const char* name) {
 
 constexpr BasicInfo complex4() {
 #ifdef __FLT16_MAX__
-  return complex<_Float16>(kMpiComplex4, "MPI_COMPLEX4");
+  return complex<Half>(kMpiComplex4, "MPI_COMPLEX4");
 #else
   return unsupported(kMpiComplex4, "MPI_COMPLEX4", R::kComplex, Group::kComplex);
 #endif

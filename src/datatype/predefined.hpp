@@ -17,8 +17,12 @@ struct Object;
 struct Datatype;
 
 /// Which optional types this compiler has (MPI_Type_size of the others gives MPI_UNDEFINED).
-#ifdef __FLT16_MAX__
-inline constexpr bool kHasFloat16 = true;  // _Float16: REAL2, COMPLEX4
+#if defined(__FLT16_MAX__) && defined(__aarch64__) && !defined(__clang__) && __GNUC__ < 13
+using Half = __fp16;  // the same numbers; g++ knows _Float16 from 13 on there
+inline constexpr bool kHasFloat16 = true;
+#elif defined(__FLT16_MAX__)
+using Half = _Float16;  // REAL2, COMPLEX4
+inline constexpr bool kHasFloat16 = true;
 #else
 inline constexpr bool kHasFloat16 = false;
 #endif

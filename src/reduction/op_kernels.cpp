@@ -219,7 +219,7 @@ ReductionKernel kernel_of_reals(std::size_t size, bool quad) {
   if (size == sizeof(double) && !quad) return kernel<Operation, Elements<double>>();
   if (size == sizeof(long double)) return kernel<Operation, Elements<long double>>();
 #ifdef __FLT16_MAX__
-  if (size == 2) return kernel<Operation, Elements<_Float16>>();
+  if (size == 2) return kernel<Operation, Elements<Half>>();
 #endif
   return nullptr;
 }

@@ -180,7 +180,7 @@ bool with_floating(std::size_t size, bool quad, Check&& check) {
 #endif
 #ifdef __FLT16_MAX__
   if (size == 2) {
-    check(_Float16{});
+    check(Half{});
     return true;
   }
 #endif
