@@ -18,6 +18,7 @@
 #   make wheel         a Python wheel of all of it, and its size
 #   make format        all sources, in place                         make tidy         the style, as a test
 #   make generate      the generated sources, from the standard      make clean        remove build/
+#   make docs          the pages as a site, in build/site
 #   make record-abi    what compiled programs rely on, as it is now  make documents    manual pages, completions
 
 SHELL := /bin/sh
@@ -38,10 +39,10 @@ QUIETLY := tools/quietly
 
 .PHONY: help setup build install demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
     bench-spam-lammps bench-hosts bench-kernels bench-npb npb-bin predict-kernels fortran-calls io-calls fit-collectives \
-    regret network fabric peers wheel record-abi documents format tidy generate clean
+    regret network fabric peers wheel docs record-abi documents format tidy generate clean
 
 help:
-	@sed -n '5,22s/^# *//p' Makefile
+	@sed -n '5,23s/^# *//p' Makefile
 
 ## Set-up, in three sections: what the build needs, the demo, and the tests. A target asks for its own alone.
 setup: $(STAMPS)/system-test $(STAMPS)/venv-test
@@ -100,6 +101,15 @@ wheel: $(STAMPS)/venv-build
 	@$(QUIETLY) "building a wheel" $(LOGS)/wheel.log $(IN_VENV)/python -m pip wheel --no-deps \
 	    --disable-pip-version-check --config-settings=build-dir=$(BUILD)/wheel-tree -w $(BUILD)/wheel .
 	@du -h $(BUILD)/wheel/*.whl
+
+# The pages as they lie in the repository, so that their links hold; a link that does not is an error.
+docs: tools/site.yml tools/site.css tools/requirements-site.txt
+	@$(QUIETLY) "making the site in $(BUILD)/site" $(LOGS)/site.log sh -ec '\
+	    { [ -x $(BUILD)/site-venv/bin/pip ] || $(PYTHON) -m venv $(BUILD)/site-venv; }; \
+	    $(BUILD)/site-venv/bin/pip install --disable-pip-version-check -r tools/requirements-site.txt; \
+	    rm -rf $(BUILD)/site-pages; mkdir -p $(BUILD)/site-pages; \
+	    git ls-files "*.md" "*.png" LICENSE tools/site.css "apps/spam/examples/*" | xargs cp --parents -t $(BUILD)/site-pages; \
+	    NO_MKDOCS_2_WARNING=1 $(BUILD)/site-venv/bin/mkdocs build --quiet --strict -f tools/site.yml'
 
 ## What it does
 demo: build $(STAMPS)/system-demo $(STAMPS)/venv-demo

@@ -402,6 +402,16 @@ def paths_exist(tree):
     return wrong
 
 
+def site_names_every_page(tree):
+    """What `make docs` shows (tools/site.yml) is each document of the repository, once, and no other."""
+    site = tree.files.get("tools/site.yml", "")
+    named = re.findall(r"^ +- .*: ([\w./-]+\.md)$", site, flags=re.M)
+    pages = [name for name, _ in tree.select(".md")]
+    wrong = [f"tools/site.yml: no page {name}" for name in pages if name not in named]
+    wrong += [f"tools/site.yml: {name} is not there" for name in named if name not in pages]
+    return wrong + [f"tools/site.yml: {name} twice" for name in {*named} if named.count(name) > 1]
+
+
 def normalised(parts):
     done = []
     for part in parts:

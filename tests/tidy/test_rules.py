@@ -115,6 +115,17 @@ BAD_AND_GOOD = [
         Tree({"a.md": "[x](b.md#one-two) [y](https://x.y/z)", "b.md": "# One two\n"}),
     ),
     (
+        rules.site_names_every_page,
+        Tree({"a.md": "", "tools/site.yml": "nav:\n  - B: b.md\n"}),
+        Tree(
+            {
+                "a.md": "",
+                "docs/b.md": "",
+                "tools/site.yml": "nav:\n  - A: a.md\n  - More:\n      - B: docs/b.md\n",
+            }
+        ),
+    ),
+    (
         rules.paths_exist,
         Tree({"a.md": "see `p2p/gone.hpp`"}),
         Tree({"a.md": "see `p2p/a.hpp` and `b.cpp`", "src/p2p/a.hpp": "//"}),

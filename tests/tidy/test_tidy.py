@@ -29,6 +29,7 @@ PURE_RULES = [
     rules.no_exceptions,
     rules.links_resolve,
     rules.paths_exist,
+    rules.site_names_every_page,
     floor_plan.no_circles,
     floor_plan.table_is_what_is_included,
     floor_plan.small_folders,
