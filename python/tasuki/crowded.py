@@ -1,10 +1,10 @@
-"""Replay of ranks that share processors: more ranks on a host than it has processors.
+"""Replay of ranks that share processors: more ranks on a host, or on some processors of it, than these are.
 
 What was recorded between two calls of a rank then holds times in which others ran, and a call ends only
 when the rank has a processor again. So two things are done:
 
-- `own_seconds` takes the others' part out of what was recorded: at each moment the ranks of a host that
-  compute (that are outside of MPI) share its processors evenly.
+- `own_seconds` takes the others' part out of what was recorded: at each moment the ranks there that compute
+  (that are outside of MPI) share the processors evenly.
 - `CrowdedEngine` runs all timelines in the order of time. A rank needs a processor to compute and to begin a
   call; it gives it away when it has to wait, or after a time slice if another one wants it. They get it in
   the order in which they came, and one that waited goes on a change of processes later.
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import collections
 import heapq
+import re
 
 import numpy as np
 
@@ -24,35 +25,48 @@ SLICE_SECONDS = 3e-3  # Linux's, of a rank that computes while others want its p
 # one by a futex 2.9 µs (AMD EPYC, Linux 6); ranks of Tasuki that wait try the first a while, then the second.
 SWITCH_SECONDS = 2e-6
 
+Where = tuple[str, str]  # a host, and the processors of it on which a rank may run
+
 
 class Pool:
-    """The processors of a host."""
+    """Processors of a host."""
 
     def __init__(self, processors: int):
         self.processors = self.free = processors
         self.wanted: collections.deque[Timeline] = collections.deque()
 
 
-def pools_of(timelines: list[Timeline]) -> dict[str, Pool]:
-    """Host -> its processors, of those hosts that have fewer of them than threads that call."""
+def pools_of(timelines: list[Timeline]) -> dict[Where, Pool]:
+    """Those processors of which there are fewer than threads that call there."""
     found = {}
-    for host, count in collections.Counter(host_of(one) for one in timelines).items():
-        known = [int(one.part.head.get("processors", "0") or 0) for one in timelines if host_of(one) == host]
-        if 0 < min(known) < count:
-            found[host] = Pool(min(known))
+    for where, count in collections.Counter(where_of(one) for one in timelines).items():
+        known = min(processors_of(one) for one in timelines if where_of(one) == where)
+        if 0 < known < count:
+            found[where] = Pool(known)
     return found
 
 
-def host_of(timeline: Timeline) -> str:
-    return timeline.part.head.get("host", "")
+def where_of(timeline: Timeline) -> Where:
+    head = timeline.part.head
+    return head.get("host", ""), head.get("allowed", "")
 
 
-def own_seconds(timelines: list[Timeline], pools: dict[str, Pool]) -> None:
-    """Takes from each event's gap the part in which other ranks of its host ran."""
-    for host, pool in pools.items():
+def processors_of(timeline: Timeline) -> int:
+    """Those of the host, or how many of them the rank may run on; 0: not known."""
+    head = timeline.part.head
+    allowed = 0
+    for first, last in re.findall(r"(\d+)(?:-(\d+))?", head.get("allowed", "")):
+        allowed += int(last or first) - int(first) + 1
+    known = int(head.get("processors", "0") or 0)
+    return min(known, allowed) if known and allowed else known or allowed
+
+
+def own_seconds(timelines: list[Timeline], pools: dict[Where, Pool]) -> None:
+    """Takes from each event's gap the part in which other ranks on its processors ran."""
+    for where, pool in pools.items():
         spans, events = [], []
         for timeline in timelines:
-            if host_of(timeline) == host:
+            if where_of(timeline) == where:
                 begins = timeline.part.columns["begin"]
                 for event in timeline.events:
                     end = begins[event.row] * 1e-9
@@ -75,7 +89,7 @@ class CrowdedEngine(Engine):
     is over, as soon as it has a processor), "look" (something came that it may wait for), "free" (a
     processor)."""
 
-    def __init__(self, builder, pricer, compute_factor: float, pools: dict[str, Pool]):
+    def __init__(self, builder, pricer, compute_factor: float, pools: dict[Where, Pool]):
         super().__init__(builder, pricer, compute_factor)
         self.pools = pools
         self.steps: list[tuple] = []
@@ -106,7 +120,7 @@ class CrowdedEngine(Engine):
     # ---- processors ----
 
     def pool(self, timeline: Timeline) -> Pool | None:
-        return self.pools.get(host_of(timeline))
+        return self.pools.get(where_of(timeline))
 
     def want(self, timeline: Timeline, time: float) -> None:
         pool = self.pool(timeline)

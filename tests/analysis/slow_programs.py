@@ -119,6 +119,14 @@ def shared_processors():
     return [clock.end() for clock in clocks]
 
 
+def bound_to_one_processor():
+    """The same where the host has 64, but both ranks may run on number 3 alone."""
+    ranks = shared_processors()
+    for rank in ranks:
+        rank.head = rank.head.replace("processors=1\n", "processors=64\nallowed=3\n")
+    return ranks
+
+
 def files():
     clocks = [Clock(rank, 2) for rank in range(2)]
     for clock in clocks:
@@ -384,6 +392,12 @@ REASONS = {
         "ranks 0, 1 call MPI_Allreduce 100 times, one behind another, 8 B each",
     ),
     shared_processors: ("processors", [0, 1], (0.45, 0.5), "share one processor"),
+    bound_to_one_processor: (
+        "processors",
+        [0, 1],
+        (0.45, 0.5),
+        "ranks 0, 1 share one processor (3): while",
+    ),
     files: ("files", [0, 1], (0.89, 0.91), 'in phase "output": 10 calls, 40 KiB'),
     starting: ("init", [0], (0.83, 0.84), "MPI_Init takes 5.00 ms"),
     private_buffers: (

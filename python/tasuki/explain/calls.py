@@ -226,15 +226,20 @@ def shared_processors(course: Course) -> list[Finding]:
             event.gap = before[id(event)]
     gain = course.seconds - course.run(gaps=gaps)
     found = []
-    for host, pool in pools.items():
-        ranks = sorted({one.part.rank for one in timelines if crowded.host_of(one) == host})
-        where = f" of {host}" if host else ""
+    for (host, allowed), pool in pools.items():
+        ranks = sorted({one.part.rank for one in timelines if crowded.where_of(one) == (host, allowed)})
+        there = course.trace.processors
+        bound = bool(allowed) and pool.processors < there
+        where = (f" ({allowed})" if bound else "") + (f" of {host}" if host else "")
+        advice = f"run no more than {pool.processors} there"
+        if bound:
+            advice = f"bind them to others, too: the host has {there}"
         count = "one processor" if pool.processors == 1 else f"{pool.processors} processors"
         found.append(
             Finding(
                 "processors",
                 f"{ranks_text(ranks)} share {count}{where}: while one computes another one waits",
-                f"run no more than {pool.processors} there",
+                advice,
                 max(gain, 0.0),
                 0.0,
                 ranks,

@@ -51,6 +51,11 @@ class Ends:
             if half.of is not None and half.kind != "collective" and half.of.bytes >= MUCH_BYTES:
                 self.done[id(half.of)].append(step)
 
+    def ways(self, number: int) -> set[str]:
+        """Told where it was complete; else where it began."""
+        found = {way_of(step) for step in self.done[number]} - {""}
+        return found or {way_of(self.sent[number]), way_of(self.posted[number])}
+
 
 def two_copies(course: Course, pricer) -> list[Finding]:
     """Messages within a host through the library's memory: no rank could reach the other's buffer."""
@@ -62,7 +67,7 @@ def two_copies(course: Course, pricer) -> list[Finding]:
         send, post = ends.sent.get(number), ends.posted.get(number)
         if send is None or post is None or not same_host(send, post):
             continue
-        if any(way_of(step) == TWO_COPIES for step in ends.done[number]):
+        if TWO_COPIES in ends.ways(number):
             scattered = bool((flags(send) | flags(post)) & traces.SCATTERED)
             groups[scattered, send.name, send.phase, send.at, post.at].append(number)
     found = []
@@ -84,10 +89,11 @@ def two_copy_finding(course: Course, pricer, ends: Ends, key: tuple, numbers: li
             work[step] = priced
     ranks = sorted({ends.sent[number].place.rank for number in numbers})
     there = sorted({ends.posted[number].place.rank for number in numbers})
+    count, verb = ("one message", "takes") if len(numbers) == 1 else (f"{len(numbers)} messages", "take")
     where = f", received at {receive_at}" if receive_at and receive_at != at else ""
     text = (
-        f"{len(numbers)} messages of {bytes_text(size)} from {ranks_text(ranks)} to {ranks_text(there)} "
-        f"({call_text(name, at, phase)}{where}) take two copies"
+        f"{count} of {bytes_text(size)} from {ranks_text(ranks)} to {ranks_text(there)} "
+        f"({call_text(name, at, phase)}{where}) {verb} two copies"
     )
     if scattered:
         text += ": the data of their datatype lie apart, and are packed"
@@ -98,8 +104,8 @@ def two_copy_finding(course: Course, pricer, ends: Ends, key: tuple, numbers: li
     else:
         text += ": neither rank can reach the other's buffer"
         advice = (
-            "get either buffer by MPI_Alloc_mem, or by malloc with mpiexec --heap=global: then one copy is "
-            "enough"
+            "have either buffer by MPI_Alloc_mem, or malloc where the heap is global (mpiexec --heap): then "
+            "one copy is enough"
         )
     gain = max(course.seconds - course.run(work=work), 0.0)
     kind = "packed_type" if scattered else "private_buffer"
@@ -133,7 +139,8 @@ def algorithms(course: Course) -> list[Finding]:
     for (name, phase, at, taken, better), steps in groups.items():
         work = {}
         for step in steps:
-            work[step] = step.work * told(step, "runner_up_predicted") / told(step, "predicted")
+            saved = (told(step, "predicted") - told(step, "runner_up_predicted")) * 1e-9
+            work[step] = max(step.work - saved, 0.0)
         ranks = sorted({step.place.rank for step in steps})
         mean, other = (
             statistics.mean(told(step, name) for step in steps) * 1e-9
