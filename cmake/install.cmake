@@ -170,6 +170,7 @@ if(NOT SKBUILD)
   install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${DATADIR}/doc/tasuki COMPONENT documentation)
   install(DIRECTORY docs examples DESTINATION ${DATADIR}/doc/tasuki COMPONENT documentation
           PATTERN man EXCLUDE PATTERN completion EXCLUDE)
+  install(FILES bench/shared_pair.h DESTINATION ${DATADIR}/doc/tasuki/bench COMPONENT documentation)  # of pingpong.c
 
   # The manual pages are kept together in two files, of commands and of functions.
   file(GLOB collected CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/generated/*.man)
