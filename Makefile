@@ -15,7 +15,7 @@
 #   make predict-kernels   what the model says of them              make fortran-calls   what a call takes in Fortran
 #   make fit-collectives   the collectives' model, fitted            make network      the cost of virtual nodes
 #   make regret        how good that model's choices are             make fabric       messages over libfabric, timed
-#   make wheel         a Python wheel of all of it, and its size
+#   make wheel         a Python wheel of all of it, and its size     make deb          Debian packages
 #   make format        all sources, in place                         make tidy         the style, as a test
 #   make generate      the generated sources, from the standard      make clean        remove build/
 #   make docs          the pages as a site, in build/site
@@ -39,7 +39,7 @@ QUIETLY := tools/quietly
 
 .PHONY: help setup build install demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
     bench-spam-lammps bench-hosts bench-kernels bench-npb npb-bin predict-kernels fortran-calls io-calls fit-collectives \
-    regret network fabric peers wheel docs record-abi documents format tidy generate clean
+    regret network fabric peers wheel deb docs record-abi documents format tidy generate clean
 
 help:
 	@sed -n '5,23s/^# *//p' Makefile
@@ -52,7 +52,7 @@ $(STAMPS)/system-%: tools/packages-debian.txt tools/system-packages.sh
 	@tools/system-packages.sh $*
 	@touch $@
 # One after the other: there is one apt-get, and one environment.
-$(STAMPS)/system-demo $(STAMPS)/system-test: | $(STAMPS)/system-build
+$(STAMPS)/system-demo $(STAMPS)/system-test $(STAMPS)/system-deb: | $(STAMPS)/system-build
 
 $(STAMPS)/venv-%: tools/requirements-%.txt | $(STAMPS)/system-%
 	@$(QUIETLY) "installing Python packages ($*) in $(VENV)" $(LOGS)/venv-$*.log sh -c '\
@@ -101,6 +101,10 @@ wheel: $(STAMPS)/venv-build
 	@$(QUIETLY) "building a wheel" $(LOGS)/wheel.log $(IN_VENV)/python -m pip wheel --no-deps \
 	    --disable-pip-version-check --config-settings=build-dir=$(BUILD)/wheel-tree -w $(BUILD)/wheel .
 	@du -h $(BUILD)/wheel/*.whl
+
+# Debian packages of the last commit, for the Debian that this runs on.
+deb: $(STAMPS)/system-test $(STAMPS)/system-deb
+	@tools/make-deb $(BUILD)/deb
 
 # The pages as they lie in the repository, so that their links hold; a link that does not is an error.
 docs: tools/site.yml tools/site.css tools/requirements-site.txt
@@ -186,7 +190,7 @@ check: $(BUILD)/release/build.ninja $(STAMPS)/venv-test
 test: build $(STAMPS)/venv-test $(STAMPS)/conformance $(STAMPS)/peers
 	@$(IN_VENV)/python tests/run.py --jobs $(JOBS)
 
-test-long: build $(STAMPS)/venv-test $(STAMPS)/conformance $(STAMPS)/peers
+test-long: build $(STAMPS)/venv-test $(STAMPS)/system-deb $(STAMPS)/conformance $(STAMPS)/peers
 	@$(IN_VENV)/python tests/run.py --jobs $(JOBS) --long
 
 tidy: build $(STAMPS)/venv-test

@@ -6,8 +6,10 @@ Python before 3.11 must be able to read this file, to be told that it is too old
 import importlib.util
 import subprocess
 import sys
+from importlib import metadata
 
 PYTHON_MIN = (3, 11)
+TYPER_MIN = (0, 12)
 PACKAGES = ("typer", "rich", "numpy", "scipy", "pandas", "matplotlib")
 
 
@@ -23,6 +25,12 @@ def main():
         install = f"{sys.executable} -m pip install {' '.join(missing)}"
         hint = f"`{install}`, or set TASUKI_PYTHON to a Python that has them"
         sys.exit(f"tasuki: {sys.executable} has no {', '.join(missing)}: {hint}")
+    typer = metadata.version("typer")
+    if tuple(int(number) for number in typer.split(".")[:2]) < TYPER_MIN:
+        hint = (
+            f"`{sys.executable} -m pip install --upgrade typer`, or set TASUKI_PYTHON to a Python that has it"
+        )
+        sys.exit(f"tasuki: {sys.executable} has typer {typer}, expected 0.12 or later: {hint}")
     from tasuki import cli
 
     cli.main()

@@ -60,6 +60,16 @@ def test_a_python_without_the_packages_is_told_which(tmp_path):
     assert "has no typer, rich, numpy" in failed.stderr and "pip install typer" in failed.stderr
 
 
+def test_a_typer_that_is_too_old_is_told(tmp_path):
+    """As Debian 12's is."""
+    folder = tmp_path / "typer-0.7.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: typer\nVersion: 0.7.0\n")
+    failed = done(PREFIX / "bin/tasuki", "--help", PYTHONPATH=str(tmp_path))
+    assert failed.returncode == 1 and failed.stderr.count("\n") == 1
+    assert "has typer 0.7.0, expected 0.12 or later" in failed.stderr
+
+
 def test_a_python_that_is_not_there_is_named():
     failed = done(PREFIX / "bin/tasuki", TASUKI_PYTHON="no-such-python")
     assert failed.returncode == 127 and failed.stderr.count("\n") == 1

@@ -52,14 +52,14 @@ def machine(tmp_path):
 
 def test_a_package_stands_in_one_section_and_no_browser_in_the_builds():
     found = sections()
-    assert set(found) == {"build", "test", "demo"}
+    assert set(found) == {"build", "test", "deb", "demo"}
     every = [package for packages in found.values() for package in packages]
     assert len(every) == len(set(every))
     for package in ("chromium", "gfortran", "clang", "valgrind", "gdb", "libgtest-dev"):
         assert package in found["test"]
 
 
-@pytest.mark.parametrize("section", ["build", "test", "demo"])
+@pytest.mark.parametrize("section", ["build", "test", "deb", "demo"])
 @pytest.mark.parametrize("user", [0, 1000])
 def test_what_other_sections_need_may_be_missing(machine, section, user):
     others = [one for name, packages in sections().items() if name != section for one in packages]
@@ -131,7 +131,8 @@ def targets_of(goal, tmp_path):
         ("demo", {"build", "demo"}, {"build", "demo"}),
         ("check", {"build", "demo", "test"}, {"build", "demo", "test"}),
         ("test", {"build", "demo", "test"}, {"build", "demo", "test"}),
-        ("test-long", {"build", "demo", "test"}, {"build", "demo", "test"}),
+        ("test-long", {"build", "deb", "demo", "test"}, {"build", "demo", "test"}),
+        ("deb", {"build", "deb", "test"}, set()),
         ("peers", {"build"}, set()),
     ],
 )

@@ -1,0 +1,125 @@
+"""`make deb`, and its packages in a bare Debian: installed, an MPI program compiled and run by the names that
+update-alternatives gives, and removed without a trace.
+
+Building everything once more and making a Debian takes minutes: only `make test-long` (TASUKI_TEST_LONG=1)
+does. What can be told without building is tested always.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+from test_components import RANKS
+from test_install import ROOT, output
+
+LONG = os.environ.get("TASUKI_TEST_LONG") == "1"
+PACKAGES = ("tasuki", "tasuki-dev", "tasuki-tools", "tasuki-doc")
+CHECKED = """\
+set -e
+cd /root
+mpicc sum.c -o sum
+mpirun -n 4 ./sum
+mpiexec.tasuki -n 4 ./sum
+mpiexec --version
+readlink -f /usr/bin/mpirun
+pkg-config --libs mpi
+tasuki --version
+man -w MPI_Send
+"""
+
+
+def test_the_packages_have_the_version_of_the_project():
+    version = re.search(r"project\(tasuki VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+    assert (ROOT / "debian/changelog").read_text().startswith(f"tasuki ({version}) ")
+
+
+def test_an_archive_of_the_sources_knows_its_commit(tmp_path):
+    """A package is built without a repository: git archive writes the commit into the sources."""
+    if not (ROOT / ".git").exists():
+        commit = (ROOT / "cmake/archive-commit.txt").read_text().strip()
+    else:
+        commit = output("git", "-C", ROOT, "rev-parse", "HEAD")
+        archive = "git -C {} archive HEAD cmake .gitattributes | tar -x -C {}"
+        output("sh", "-c", archive.format(ROOT, tmp_path))
+    header = tmp_path / "commit.hpp"
+    output("cmake", f"-DSOURCE={tmp_path}", f"-DFILE={header}", "-P", ROOT / "cmake/commit.cmake")
+    assert header.read_text() == f'#define TASUKI_COMMIT "{commit[:12]}"\n'
+    (tmp_path / "cmake/archive-commit.txt").write_text("$Format:%H$\n")
+    output("cmake", f"-DSOURCE={tmp_path}", f"-DFILE={header}", "-P", ROOT / "cmake/commit.cmake")
+    assert header.read_text() == '#define TASUKI_COMMIT ""\n'
+
+
+def test_the_packages_need_what_the_build_needs():
+    """Build-Depends names every library that tools/packages-debian.txt has for the build."""
+    control = (ROOT / "debian/control").read_text()
+    needed = set(re.findall(r"^ ([a-z0-9+.-]+),?$", control.split("Standards-Version")[0], re.MULTILINE))
+    build = (ROOT / "tools/packages-debian.txt").read_text().split("[test]")[0].splitlines()
+    listed = {line for line in build if line.startswith("lib") or line.endswith("-dev")}
+    assert listed <= needed, listed - needed
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("deb") / "out"
+    made = subprocess.run(
+        [ROOT / "tools/make-deb", folder], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, made.stdout[-3000:] + made.stderr[-3000:]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def debian(tmp_path_factory):
+    """A bare Debian with a compiler, of the release and the servers that this machine has."""
+    folder = tmp_path_factory.mktemp("debian")
+    release = re.search(r"VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text()).group(1)
+    acquire = output("sh", "-c", "apt-config dump | grep ^Acquire::")
+    (folder / "acquire").write_text(acquire + "\n")
+    sources = "/etc/apt/sources.list.d/debian.sources"
+    sources = sources if os.path.exists(sources) else "/etc/apt/sources.list"
+    words = ["mmdebstrap", "--variant=minbase", f"--aptopt={folder}/acquire"]
+    root = folder / "root"
+    made = subprocess.run(
+        [*words, "--include=gcc,libc6-dev,man-db,pkgconf", release, root, sources],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr[-3000:]
+    return root
+
+
+def inside(root, script):
+    """In the Debian, with processes and devices of its own that end with it."""
+    mounts = "mount -t proc proc /proc && mount -t tmpfs tmpfs /dev/shm"
+    words = ["unshare", "--mount", "--pid", "--fork", "chroot", root, "sh", "-c", f"{mounts} && {script}"]
+    return output(*words, PATH="/usr/sbin:/usr/bin:/sbin:/bin", DEBIAN_FRONTEND="noninteractive")
+
+
+def files(root):
+    found = set()
+    for top in ("bin", "etc", "lib", "opt", "usr", "var/lib/dpkg/alternatives"):
+        found |= {str(path.relative_to(root)) for path in (root / top).rglob("*")}
+    ours = re.compile(r"tasuki|(^|/)mpi|libmpi", re.IGNORECASE)
+    return {path for path in found if ours.search(path)}
+
+
+@pytest.mark.skipif(not LONG, reason="builds everything: TASUKI_TEST_LONG=1")
+@pytest.mark.timeout(3600)
+def test_a_bare_debian_takes_the_packages_and_gives_them_back(packages, debian):
+    before = files(debian)
+    (debian / "root/sum.c").write_text(RANKS)
+    (debian / "packages").mkdir()
+    for package in packages.glob("*.deb"):
+        (debian / "packages" / package.name).write_bytes(package.read_bytes())
+    inside(debian, "apt-get update && apt-get install -y --no-install-recommends /packages/*.deb")
+    told = inside(debian, CHECKED).splitlines()
+    assert told[:2] == ["sum 6", "sum 6"]
+    commit = output("git", "-C", ROOT, "rev-parse", "--short=12", "HEAD")
+    assert told[2].endswith(f"commit {commit}") and told[3].endswith("/tasuki/bin/mpiexec")
+    assert "-lmpi_abi" in told[4] and told[5] == told[2].replace("mpiexec", "tasuki")
+    assert told[6].endswith("/MPI_Send.3tasuki.gz")
+    inside(debian, f"apt-get purge -y {' '.join(PACKAGES)}")
+    assert files(debian) - before == set()
