@@ -93,8 +93,10 @@ _tasuki() {
     --way|--way=) _tasuki_words "rounds data" ;;
     --segment|--segment=) ;;
     --set|--set=) ;;
-    --paper|--paper=) _tasuki_words "004 000" ;;
-    *) options="--machine --shape --collective --bytes --algorithm --way --segment --set --paper --json --help" ;;
+    --exchange|--exchange=) _tasuki_files ;;
+    --paper|--paper=) _tasuki_words "004 000 002" ;;
+    --goal|--goal=) _tasuki_files ;;
+    *) options="--machine --shape --collective --bytes --algorithm --way --segment --set --exchange --paper --goal --json --help" ;;
   esac ;;
   trace) case $previous in
     -o|--out|--out=) _tasuki_files ;;

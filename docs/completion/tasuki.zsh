@@ -127,7 +127,9 @@ case $command in
       '--way[As the executor runs them]:rounds|data:(rounds data)' \
       '--segment[Of pipelines]:SIZE:' \
       '--set[Change a parameter of the machine]:NAME=VALUE:' \
-      '--paper[A paper'\''s table]:004|000:(004 000)' \
+      '--exchange[A collective write]:FILE:_files' \
+      '--paper[A paper'\''s table]:004|000|002:(004 000 002)' \
+      '--goal[Write the schedules in GOAL]:FILE:_files' \
       '--json[Print a JSON document and nothing else]' \
       '--help[print what the command takes]' \
       '*:file:_files'
