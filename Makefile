@@ -18,7 +18,7 @@
 #   make wheel         a Python wheel of all of it, and its size     make deb          Debian packages
 #   make format        all sources, in place                         make tidy         the style, as a test
 #   make generate      the generated sources, from the standard      make clean        remove build/
-#   make docs          the pages as a site, in build/site
+#   make docs          the pages as a site, in build/site            make explain      slow programs, explained
 #   make record-abi    what compiled programs rely on, as it is now  make documents    manual pages, completions
 
 SHELL := /bin/sh
@@ -39,7 +39,7 @@ QUIETLY := tools/quietly
 
 .PHONY: help setup build install demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
     bench-spam-lammps bench-hosts bench-kernels bench-npb npb-bin predict-kernels fortran-calls io-calls fit-collectives \
-    regret network fabric peers wheel deb docs record-abi documents format tidy generate clean
+    regret network fabric explain peers wheel deb docs record-abi documents format tidy generate clean
 
 help:
 	@sed -n '5,23s/^# *//p' Makefile
@@ -169,6 +169,9 @@ bench-npb: npb-bin build $(STAMPS)/venv-demo
 	@$(if $(PEERS),,tools/fetch-peers-debian $(BUILD)/peers-debian)
 	@$(IN_VENV)/python bench/run_npb.py --prefix $(TREE) --peers $(PEERS_DEBIAN) --out $(BUILD)/bench \
 	    --bin "$(NPB_BIN)" --mpi $(NPB_MPI)
+
+explain: build $(STAMPS)/venv-demo
+	@$(IN_VENV)/python bench/explain.py --prefix $(TREE)
 
 predict-kernels: build $(STAMPS)/system-test $(STAMPS)/venv-demo
 	@$(IN_VENV)/python bench/predict_kernels.py --prefix $(TREE) --out $(BUILD)/bench

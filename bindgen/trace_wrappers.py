@@ -64,6 +64,12 @@ OTHERS = re.compile(
     r"|session_init|comm_set_name|type_free"
 )
 
+# Collectives for which the library chooses an algorithm when they are called.
+ALGORITHMIC = re.compile(
+    r"i?(allgatherv?|allreduce|alltoall[vw]?|barrier|bcast|exscan|gatherv?|reduce|reduce_scatter(_block)?|scan"
+    r"|scatterv?)"
+)
+
 # In src/trace/wrappers_by_hand.cpp.
 BY_HAND = set(
     """
@@ -79,7 +85,9 @@ HELPERS = """
     MPI_Comm_test_inter MPI_Dist_graph_neighbors_count MPI_File_get_group MPI_Get_elements_x
     MPI_Get_library_version MPI_Graph_neighbors_count MPI_Group_free MPI_Group_rank MPI_Group_size
     MPI_Group_translate_ranks MPI_Initialized MPI_Query_thread
-    MPI_Topo_test MPI_Type_size_x MPI_Win_get_group
+    MPI_Topo_test MPI_Type_get_extent_x MPI_Type_get_true_extent_x MPI_Type_size_x MPI_Win_get_group
+    MPI_T_enum_get_item MPI_T_init_thread MPI_T_pvar_get_index MPI_T_pvar_get_info MPI_T_pvar_handle_alloc
+    MPI_T_pvar_read MPI_T_pvar_session_create MPI_T_pvar_start
 """.split()
 
 SITE = "__builtin_return_address(0)"
@@ -163,6 +171,8 @@ def _wrapper(forms: list[Function]) -> str:
     """What follows the name of the template that wraps these forms of a function: parameters and body."""
     function = forms[0]
     lines = ["Call call(function);", *_holder_lines(function), *_note_lines(function)]
+    if ALGORITHMIC.fullmatch(function_table.bare_name(function)):
+        lines.append("call.collective();")
     if _status(function):
         lines += ["MPI_Status own_status;", "status = call.status_or(status, &own_status);"]
     lines.append("call.begin();")

@@ -2,6 +2,7 @@
 #include "trace/call.hpp"
 
 #include "trace/call_site.hpp"
+#include "trace/library_facts.hpp"
 
 namespace tasuki::trace::TASUKI_TRACE_ABI {
 namespace {
@@ -9,6 +10,7 @@ namespace {
 constexpr std::size_t kTypes = 64;
 
 struct KnownType {
+  bool scattered = false;
   std::uintptr_t handle = 0;
   std::int64_t size = 0;
   std::uint32_t generation = 0;
@@ -23,18 +25,28 @@ std::int64_t bytes_of(const MPI_Status* status) {
   return real.Get_elements_x(status, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes >= 0 ? bytes : -1;
 }
 
-}  // namespace
-
-std::int64_t type_size(MPI_Datatype type) {
-  if (type == MPI_DATATYPE_NULL) return 0;
+/// REQUIRES: a type.
+const KnownType& known_type(MPI_Datatype type) {
   const std::uintptr_t handle = key_of(type);
   KnownType& known = known_types[(handle ^ handle >> 8) % kTypes];
   const std::uint32_t now = generation.load(std::memory_order_relaxed);
-  if (known.handle == handle && known.generation == now) return known.size;
-  MPI_Count size = 0;
+  if (known.handle == handle && known.generation == now) return known;
+  MPI_Count size = 0, lower = 0, extent = 0, true_lower = 0, true_extent = 0;
   if (real.Type_size_x(type, &size) != MPI_SUCCESS || size < 0) size = 0;
-  known = {handle, size, now};
-  return size;
+  const bool shaped = real.Type_get_extent_x(type, &lower, &extent) == MPI_SUCCESS &&
+                      real.Type_get_true_extent_x(type, &true_lower, &true_extent) == MPI_SUCCESS;
+  known = {shaped && (extent != size || true_extent != size), handle, size, now};
+  return known;
+}
+
+}  // namespace
+
+std::int64_t type_size(MPI_Datatype type) {
+  return type == MPI_DATATYPE_NULL ? 0 : known_type(type).size;
+}
+
+bool is_scattered(MPI_Datatype type) {
+  return type != MPI_DATATYPE_NULL && known_type(type).scattered;
 }
 
 void forget_types() {
@@ -51,7 +63,16 @@ Call::~Call() {
   --depth;
   if (!active_) return;
   Recorder::Lock lock(recorder_);
+  ask_library();
   recorder_.append(record_, done_, started_, {kFunctionNames[record_.function], site_});
+}
+
+/// What concerns this call: each question takes its time.
+void Call::ask_library() {
+  LibraryFacts& facts = LibraryFacts::get();
+  if (collective_) facts.tell_algorithm(&record_);
+  if (receives_ || !done_.empty()) facts.tell_queue(&record_);
+  if (moved_ || much_) facts.tell_way(&record_);
 }
 
 int Call::end(int code) {
@@ -114,13 +135,21 @@ void Call::note(const Extent& out, const Extent& in) {
   record_.block = block > record_.block ? block : record_.block;
 }
 
-void Call::note_send(std::int64_t bytes, int dest, int tag) {
+void Call::note_type(std::int64_t bytes, MPI_Datatype type) {
+  if (bytes < kMuchBytes) return;
+  much_ = true;
+  if (is_scattered(type)) record_.flags |= kScattered;
+}
+
+void Call::note_send(std::int64_t bytes, MPI_Datatype type, int dest, int tag) {
+  note_type(bytes, type);
   record_.peer = world_rank(dest);
   record_.tag = tag;
   note({dest == MPI_PROC_NULL ? 0 : bytes, bytes}, {});
 }
 
-void Call::note_receive(std::int64_t bytes, int source, int tag) {
+void Call::note_receive(std::int64_t bytes, MPI_Datatype type, int source, int tag) {
+  note_type(bytes, type);
   record_.source = world_rank(source);
   if (source == MPI_ANY_SOURCE) record_.flags |= kWildcard;
   if (record_.peer == kNobody) record_.tag = tag == MPI_ANY_TAG ? -1 : tag;
@@ -165,6 +194,7 @@ void Call::made(int code, const MPI_Request* request, bool persistent) {
     open.persistent = open.serial;
     record_.flags |= kPersistent;
   }
+  open.much = much_;
   open.ranks = receives_ && group_ != nullptr ? group_->peers : nullptr;
   recorder_.open_requests().add(open);
   record_.made = 1;
@@ -213,6 +243,7 @@ void Call::completed(std::uintptr_t handle, const MPI_Status* status, bool left)
     done.bytes = bytes_of(status);
   }
   done_.push_back(done);
+  moved_ = moved_ || open->much;
   if (!left) recorder_.open_requests().remove(open);
 }
 

@@ -35,6 +35,8 @@ std::uintptr_t key_of(Handle handle) {
 }
 
 std::int64_t type_size(MPI_Datatype type);
+/// Whether its data do not lie one behind the other.
+bool is_scattered(MPI_Datatype type);
 /// MPI_Type_free: the handle may become another type's.
 void forget_types();
 
@@ -91,14 +93,14 @@ class Call {
 
   template <class Count>
   void send(Count count, MPI_Datatype type, int dest, int tag) {
-    if (active_) note_send(static_cast<std::int64_t>(count) * type_size(type), dest, tag);
+    if (active_) note_send(static_cast<std::int64_t>(count) * type_size(type), type, dest, tag);
   }
   void send_parts(int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag) {
     send(count * partitions, type, dest, tag);
   }
   template <class Count>
   void receive(Count count, MPI_Datatype type, int source, int tag) {
-    if (active_) note_receive(static_cast<std::int64_t>(count) * type_size(type), source, tag);
+    if (active_) note_receive(static_cast<std::int64_t>(count) * type_size(type), type, source, tag);
   }
   void receive_parts(int partitions, MPI_Count count, MPI_Datatype type, int source, int tag) {
     receive(count * partitions, type, source, tag);
@@ -108,7 +110,7 @@ class Call {
     receive(count, type, MPI_ANY_SOURCE, MPI_ANY_TAG);
   }
   void probe(int source, int tag) {
-    if (active_) note_receive(0, source, tag);
+    if (active_) note_receive(0, MPI_BYTE, source, tag);
   }
   template <class Count>
   void bcast(Count count, MPI_Datatype type, int root) {
@@ -209,6 +211,8 @@ class Call {
     return active_ && status == MPI_STATUS_IGNORE ? own : status;
   }
 
+  void collective() { collective_ = true; }
+
   void begin() {
     if (active_) record_.begin = recorder_.ticks();
   }
@@ -230,8 +234,10 @@ class Call {
 
  private:
   void note(const Extent& out, const Extent& in);
-  void note_send(std::int64_t bytes, int dest, int tag);
-  void note_receive(std::int64_t bytes, int source, int tag);
+  void note_send(std::int64_t bytes, MPI_Datatype type, int dest, int tag);
+  void note_receive(std::int64_t bytes, MPI_Datatype type, int source, int tag);
+  void note_type(std::int64_t bytes, MPI_Datatype type);
+  void ask_library();
   void note_root(int root);
   void note_target(int rank, std::int64_t out, std::int64_t in);
   void ask_neighbours();
@@ -246,6 +252,9 @@ class Call {
   Recorder& recorder_;
   bool active_;
   bool receives_ = false;
+  bool collective_ = false;
+  bool much_ = false;   // it begins a message whose way matters
+  bool moved_ = false;  // such a message may have moved in it
   bool is_root_ = false;
   int sources_ = 0;  // neighbours that send to this rank, and those it sends to
   int destinations_ = 0;

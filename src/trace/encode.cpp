@@ -10,6 +10,7 @@ namespace {
 using Column = std::vector<std::uint64_t>;
 
 constexpr std::size_t kVarintBytesMax = 10;
+constexpr std::uint64_t kFurtherColumns = 7;
 
 /// Writes a varint; returns the place behind it.
 char* put_varint(char* place, std::uint64_t value) {
@@ -133,9 +134,20 @@ std::string encode(const Calls& calls, const TickLine& line) {
   add([](const Record& record) { return std::uint64_t{record.done}; });
   append_requests(&text, calls);
   // Further columns, each with its name: a reader leaves out those that it does not know.
-  append_varint(&text, 1);
-  append_name(&text, "site");
-  add([](const Record& record) { return std::uint64_t{record.site}; });
+  const auto add_named = [&](const char* name, auto value) {
+    append_name(&text, name);
+    add(value);
+  };
+  append_varint(&text, kFurtherColumns);
+  add_named("site", [](const Record& record) { return std::uint64_t{record.site}; });
+  add_named("queue", [](const Record& record) { return std::uint64_t{record.queue}; });
+  add_named("way", [](const Record& record) { return std::uint64_t{record.way}; });
+  add_named("algorithm", [](const Record& record) { return std::uint64_t{record.algorithm}; });
+  add_named("runner_up", [](const Record& record) { return std::uint64_t{record.runner_up}; });
+  add_named("predicted",
+            [](const Record& record) { return static_cast<std::uint64_t>(record.predicted_ns); });
+  add_named("runner_up_predicted",
+            [](const Record& record) { return static_cast<std::uint64_t>(record.runner_up_ns); });
   return text;
 }
 

@@ -4,6 +4,7 @@
 
 #include "trace/call.hpp"
 #include "trace/clock_offset.hpp"
+#include "trace/library_facts.hpp"
 
 namespace tasuki::trace::TASUKI_TRACE_ABI {
 namespace {
@@ -131,7 +132,9 @@ void open_part() {
   identity.clock_error_ns = offset.error_ns;
   recorder.open(identity);
   Recorder::Lock lock(recorder);
-  if (recorder.opened()) group_of(MPI_COMM_WORLD);
+  if (!recorder.opened()) return;
+  group_of(MPI_COMM_WORLD);
+  LibraryFacts::get().open();
 }
 
 void open_part_of_session() {
@@ -143,6 +146,8 @@ void open_part_of_session() {
   identity.abi = TASUKI_TRACE_ABI_NAME;
   identity.library = library_name();
   recorder.open(identity);
+  Recorder::Lock lock(recorder);
+  if (recorder.opened()) LibraryFacts::get().open();
 }
 
 void forget_world() {

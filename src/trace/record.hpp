@@ -17,6 +17,7 @@ inline constexpr std::uint32_t kWildcard = 2;     // it named MPI_ANY_SOURCE; `s
 inline constexpr std::uint32_t kPersistent = 4;   // what it made is not started yet
 inline constexpr std::uint32_t kStarts = 8;       // what it made are operations of persistent requests
 inline constexpr std::uint32_t kUnanswered = 16;  // a test or a probe that found nothing
+inline constexpr std::uint32_t kScattered = 32;   // its datatype has holes
 
 struct Record {
   std::int64_t begin = 0;  // ticks (clock.hpp)
@@ -33,9 +34,15 @@ struct Record {
   std::uint32_t thread = 0;
   std::uint32_t repeats = 0;  // further calls of the same kind that found nothing
   std::uint32_t flags = 0;
-  std::uint32_t made = 0;  // how many requests it made or started
-  std::uint32_t done = 0;  // how many requests it completed
-  std::uint32_t site = 0;  // number of the place in the program, from 1; 0: not known
+  std::uint32_t made = 0;       // how many requests it made or started
+  std::uint32_t done = 0;       // how many requests it completed
+  std::uint32_t site = 0;       // number of the place in the program, from 1; 0: not known
+  std::uint32_t queue = 0;      // messages that had come without a receive, after it
+  std::uint32_t way = 0;        // of a message (LibraryFacts); 0: not known
+  std::uint32_t algorithm = 0;  // of a collective; 0: not known
+  std::uint32_t runner_up = 0;
+  std::int64_t predicted_ns = 0;  // by the library's model; 0: no algorithm was chosen by it
+  std::int64_t runner_up_ns = 0;
   std::uint16_t function = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "trace/recorder.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -74,6 +75,23 @@ std::string one_line(std::string text) {
   return text;
 }
 
+/// The processors on which this process may run: 0-3,8.
+std::string allowed_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return {};
+  std::string text;
+  for (int begin = 0; begin < CPU_SETSIZE; ++begin) {
+    if (!CPU_ISSET(begin, &set)) continue;
+    int end = begin;
+    while (end + 1 < CPU_SETSIZE && CPU_ISSET(end + 1, &set)) ++end;
+    text += (text.empty() ? "" : ",") + std::to_string(begin);
+    if (end > begin) text += "-" + std::to_string(end);
+    begin = end;
+  }
+  return text;
+}
+
 std::string head_text(const Identity& identity, bool counter) {
   utsname machine{};
   uname(&machine);
@@ -90,6 +108,7 @@ std::string head_text(const Identity& identity, bool counter) {
   add("host", machine.nodename);
   add("pid", std::to_string(getpid()));
   add("processors", std::to_string(sysconf(_SC_NPROCESSORS_ONLN)));
+  add("allowed", allowed_processors());
   add("program", program_invocation_name != nullptr ? program_invocation_name : "");
   add("clock", counter ? "counter" : "monotonic");
   add("clock_offset_ns", std::to_string(identity.clock_offset_ns));
@@ -169,7 +188,7 @@ std::uint32_t Recorder::number_of_site(const void* site) {
     const std::string text = site_text(site);
     if (!text.empty()) {
       entry->second = ++sites_made_;
-      definitions_.push_back(definition('S', entry->second, one_line(text)));
+      define('S', entry->second, text);
     }
   }
   last = {site, entry->second};
@@ -273,7 +292,7 @@ void Recorder::set_phase(const std::string& name) {
     return;
   }
   const auto [entry, added] = phases_.emplace(name, static_cast<std::uint32_t>(phases_.size() + 1));
-  if (added) definitions_.push_back(definition('P', entry->second, one_line(name)));
+  if (added) define('P', entry->second, name);
   phase_ = entry->second;
 }
 
@@ -311,6 +330,10 @@ Group* Recorder::add_group(Holder holder, std::uintptr_t handle, const std::vect
       std::string(kKinds[static_cast<std::size_t>(holder)]) + "\n" + std::to_string(rank) + "\n" +
           runs_text(members) + "\n" + (remote != nullptr ? runs_text(*remote) : "") + "\n" + one_line(name)));
   return group;
+}
+
+void Recorder::define(char kind, std::uint64_t number, const std::string& text) {
+  definitions_.push_back(definition(kind, number, one_line(text)));
 }
 
 void Recorder::name_group(const Group& group, const std::string& name) {

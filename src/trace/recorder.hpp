@@ -114,6 +114,8 @@ class Recorder {
   /// Enters a group; `peers` are world ranks, those of the remote group in an intercommunicator.
   Group* add_group(Holder holder, std::uintptr_t handle, const std::vector<std::int32_t>& members,
                    const std::vector<std::int32_t>* remote, int rank, const std::string& name);
+  /// A text for a number that stands in a column.
+  void define(char kind, std::uint64_t number, const std::string& text);
   void name_group(const Group& group, const std::string& name);
   void forget_group(Holder holder, std::uintptr_t handle);
 

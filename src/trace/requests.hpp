@@ -15,6 +15,7 @@ struct OpenRequest {
   std::int64_t serial = 0;         // of the operation that is under way, or was last
   std::int64_t persistent = -1;    // the serial of the request that it is started from; -1: it is none
   const RankMap* ranks = nullptr;  // of the communicator, for the source in a status; null: no receive
+  bool much = false;               // it moves so much that its way matters
   bool used = false;
 };
 

@@ -4,16 +4,19 @@
    silent     messages, and no MPI_Finalize
    die        messages for half a second; then the last rank kills itself
    threads    four threads send to themselves at once (MPI_THREAD_MULTIPLE)
-   bulk       argv[2] exchanges of 8 bytes between neighbours */
+   ways       what the library tells: messages of private memory, of memory of MPI_Alloc_mem and of a datatype
+   with holes from rank 0 to rank 1; a reduction; and short messages that wait for their receives bulk argv[2]
+   exchanges of 8 bytes between neighbours */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <mpi.h>
 
-enum { kThreads = 4, kRounds = 500 };
+enum { kThreads = 4, kRounds = 500, kMuch = 1 << 20, kWaiting = 20 };
 
 static int rank, size;
 
@@ -105,6 +108,33 @@ static void threads(void) {
   for (int i = 0; i < kThreads; ++i) pthread_join(started[i], NULL);
 }
 
+static void pass(void* buffer, int count, MPI_Datatype type) {
+  MPI_Request request;
+  if (rank == 0) MPI_Send(buffer, count, type, 1, 0, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Irecv(buffer, count, type, 0, 0, MPI_COMM_WORLD, &request);
+  if (rank == 1) MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void ways(void) {
+  double *shared, numbers[64] = {0}, sums[64];
+  void* own = mmap(NULL, kMuch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  MPI_Datatype spread;
+  MPI_Alloc_mem(kMuch, MPI_INFO_NULL, &shared);
+  MPI_Type_vector(kMuch / 16, 1, 2, MPI_DOUBLE, &spread);
+  MPI_Type_commit(&spread);
+  pass(own, kMuch, MPI_CHAR);
+  pass(shared, kMuch, MPI_CHAR);
+  pass(shared, 1, spread);
+  MPI_Allreduce(numbers, sums, 64, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  for (int tag = 0; rank == 0 && tag < kWaiting; ++tag)
+    MPI_Send(numbers, 1, MPI_DOUBLE, 1, tag, MPI_COMM_WORLD);
+  for (int tag = kWaiting; rank == 1 && tag-- > 0;)
+    MPI_Recv(numbers, 1, MPI_DOUBLE, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Type_free(&spread);
+  MPI_Free_mem(shared);
+  munmap(own, kMuch);
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "calls";
   int provided = 0;
@@ -114,6 +144,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (strcmp(what, "calls") == 0) calls();
   if (strcmp(what, "threads") == 0) threads();
+  if (strcmp(what, "ways") == 0) ways();
   if (strcmp(what, "bulk") == 0) exchange(atoi(argv[2]));
   if (strcmp(what, "silent") == 0) {
     exchange(100);

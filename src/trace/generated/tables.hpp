@@ -92,7 +92,10 @@ inline constexpr const char* kHelperNames[] = {
   "MPI_Comm_size", "MPI_Comm_test_inter", "MPI_Dist_graph_neighbors_count", "MPI_File_get_group",
   "MPI_Get_elements_x", "MPI_Get_library_version", "MPI_Graph_neighbors_count", "MPI_Group_free",
   "MPI_Group_rank", "MPI_Group_size", "MPI_Group_translate_ranks", "MPI_Initialized", "MPI_Query_thread",
-  "MPI_Topo_test", "MPI_Type_size_x", "MPI_Win_get_group",
+  "MPI_T_enum_get_item", "MPI_T_init_thread", "MPI_T_pvar_get_index", "MPI_T_pvar_get_info",
+  "MPI_T_pvar_handle_alloc", "MPI_T_pvar_read", "MPI_T_pvar_session_create", "MPI_T_pvar_start",
+  "MPI_Topo_test", "MPI_Type_get_extent_x", "MPI_Type_get_true_extent_x", "MPI_Type_size_x",
+  "MPI_Win_get_group",
 };
 
 namespace TASUKI_TRACE_ABI {
@@ -485,7 +488,17 @@ struct Helpers {
   decltype(&PMPI_Group_translate_ranks) Group_translate_ranks;
   decltype(&PMPI_Initialized) Initialized;
   decltype(&PMPI_Query_thread) Query_thread;
+  decltype(&PMPI_T_enum_get_item) T_enum_get_item;
+  decltype(&PMPI_T_init_thread) T_init_thread;
+  decltype(&PMPI_T_pvar_get_index) T_pvar_get_index;
+  decltype(&PMPI_T_pvar_get_info) T_pvar_get_info;
+  decltype(&PMPI_T_pvar_handle_alloc) T_pvar_handle_alloc;
+  decltype(&PMPI_T_pvar_read) T_pvar_read;
+  decltype(&PMPI_T_pvar_session_create) T_pvar_session_create;
+  decltype(&PMPI_T_pvar_start) T_pvar_start;
   decltype(&PMPI_Topo_test) Topo_test;
+  decltype(&PMPI_Type_get_extent_x) Type_get_extent_x;
+  decltype(&PMPI_Type_get_true_extent_x) Type_get_true_extent_x;
   decltype(&PMPI_Type_size_x) Type_size_x;
   decltype(&PMPI_Win_get_group) Win_get_group;
 };

@@ -20,6 +20,7 @@ int like_Allgather(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, v
   Call call(function);
   call.on_communicator(comm);
   call.allgather(sendbuf, sendcount, sendtype, recvcount, recvtype);
+  call.collective();
   call.begin();
   return call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
 }
@@ -40,6 +41,7 @@ int like_Allgatherv(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, 
   Call call(function);
   call.on_communicator(comm);
   call.allgather(sendbuf, sendcount, sendtype, recvcounts, recvtype);
+  call.collective();
   call.begin();
   return call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm));
 }
@@ -67,6 +69,7 @@ int like_Allreduce(const void* sendbuf, void* recvbuf, auto count, MPI_Datatype 
   Call call(function);
   call.on_communicator(comm);
   call.allreduce(count, datatype);
+  call.collective();
   call.begin();
   return call.end((real.*own)(sendbuf, recvbuf, count, datatype, op, comm));
 }
@@ -87,6 +90,7 @@ int like_Alltoall(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, vo
   Call call(function);
   call.on_communicator(comm);
   call.alltoall(sendbuf, sendcount, sendtype, recvcount, recvtype);
+  call.collective();
   call.begin();
   return call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
 }
@@ -107,6 +111,7 @@ int like_Alltoallv(const void* sendbuf, const auto* sendcounts, const auto* sdis
   Call call(function);
   call.on_communicator(comm);
   call.alltoall(sendbuf, sendcounts, sendtype, recvcounts, recvtype);
+  call.collective();
   call.begin();
   return call.end((real.*own)(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm));
 }
@@ -127,6 +132,7 @@ int like_Alltoallw(const void* sendbuf, const auto* sendcounts, const auto* sdis
   Call call(function);
   call.on_communicator(comm);
   call.alltoall(sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
+  call.collective();
   call.begin();
   return call.end((real.*own)(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm));
 }
@@ -146,6 +152,7 @@ template <Function function, auto own>
 int like_Barrier(MPI_Comm comm) {
   Call call(function);
   call.on_communicator(comm);
+  call.collective();
   call.begin();
   return call.end((real.*own)(comm));
 }
@@ -165,6 +172,7 @@ int like_Bcast(void* buffer, auto count, MPI_Datatype datatype, int root, MPI_Co
   Call call(function);
   call.on_communicator(comm);
   call.bcast(count, datatype, root);
+  call.collective();
   call.begin();
   return call.end((real.*own)(buffer, count, datatype, root, comm));
 }
@@ -316,6 +324,14 @@ int like_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   const int code = call.end((real.*own)(comm, info, newcomm));
   call.made_communicator(code, newcomm);
   return code;
+}
+
+template <Function function, auto own>
+int like_Comm_flush_buffer(MPI_Comm comm) {
+  Call call(function);
+  call.on_communicator(comm);
+  call.begin();
+  return call.end((real.*own)(comm));
 }
 
 template <Function function, auto own>
@@ -651,6 +667,7 @@ int like_Gather(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void
   Call call(function);
   call.on_communicator(comm);
   call.gather(sendbuf, sendcount, sendtype, recvcount, recvtype, root);
+  call.collective();
   call.begin();
   return call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
 }
@@ -671,6 +688,7 @@ int like_Gatherv(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, voi
   Call call(function);
   call.on_communicator(comm);
   call.gather(sendbuf, sendcount, sendtype, recvcounts, recvtype, root);
+  call.collective();
   call.begin();
   return call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm));
 }
@@ -728,6 +746,7 @@ int like_Iallgather(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, 
   Call call(function);
   call.on_communicator(comm);
   call.allgather(sendbuf, sendcount, sendtype, recvcount, recvtype);
+  call.collective();
   call.begin();
   const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request));
   call.made(code, request);
@@ -739,6 +758,7 @@ int like_Iallgatherv(const void* sendbuf, auto sendcount, MPI_Datatype sendtype,
   Call call(function);
   call.on_communicator(comm);
   call.allgather(sendbuf, sendcount, sendtype, recvcounts, recvtype);
+  call.collective();
   call.begin();
   const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request));
   call.made(code, request);
@@ -750,6 +770,7 @@ int like_Iallreduce(const void* sendbuf, void* recvbuf, auto count, MPI_Datatype
   Call call(function);
   call.on_communicator(comm);
   call.allreduce(count, datatype);
+  call.collective();
   call.begin();
   const int code = call.end((real.*own)(sendbuf, recvbuf, count, datatype, op, comm, request));
   call.made(code, request);
@@ -761,6 +782,7 @@ int like_Ialltoall(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, v
   Call call(function);
   call.on_communicator(comm);
   call.alltoall(sendbuf, sendcount, sendtype, recvcount, recvtype);
+  call.collective();
   call.begin();
   const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request));
   call.made(code, request);
@@ -772,6 +794,7 @@ int like_Ialltoallv(const void* sendbuf, const auto* sendcounts, const auto* sdi
   Call call(function);
   call.on_communicator(comm);
   call.alltoall(sendbuf, sendcounts, sendtype, recvcounts, recvtype);
+  call.collective();
   call.begin();
   const int code = call.end((real.*own)(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request));
   call.made(code, request);
@@ -783,6 +806,7 @@ int like_Ialltoallw(const void* sendbuf, const auto* sendcounts, const auto* sdi
   Call call(function);
   call.on_communicator(comm);
   call.alltoall(sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
+  call.collective();
   call.begin();
   const int code = call.end((real.*own)(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request));
   call.made(code, request);
@@ -793,6 +817,7 @@ template <Function function, auto own>
 int like_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   Call call(function);
   call.on_communicator(comm);
+  call.collective();
   call.begin();
   const int code = call.end((real.*own)(comm, request));
   call.made(code, request);
@@ -804,6 +829,7 @@ int like_Ibcast(void* buffer, auto count, MPI_Datatype datatype, int root, MPI_C
   Call call(function);
   call.on_communicator(comm);
   call.bcast(count, datatype, root);
+  call.collective();
   call.begin();
   const int code = call.end((real.*own)(buffer, count, datatype, root, comm, request));
   call.made(code, request);
@@ -826,6 +852,7 @@ int like_Igather(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, voi
   Call call(function);
   call.on_communicator(comm);
   call.gather(sendbuf, sendcount, sendtype, recvcount, recvtype, root);
+  call.collective();
   call.begin();
   const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request));
   call.made(code, request);
@@ -837,6 +864,7 @@ int like_Igatherv(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, vo
   Call call(function);
   call.on_communicator(comm);
   call.gather(sendbuf, sendcount, sendtype, recvcounts, recvtype, root);
+  call.collective();
   call.begin();
   const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request));
   call.made(code, request);
@@ -981,6 +1009,7 @@ int like_Ireduce(const void* sendbuf, void* recvbuf, auto count, MPI_Datatype da
   Call call(function);
   call.on_communicator(comm);
   call.reduce(count, datatype, root);
+  call.collective();
   call.begin();
   const int code = call.end((real.*own)(sendbuf, recvbuf, count, datatype, op, root, comm, request));
   call.made(code, request);
@@ -992,6 +1021,7 @@ int like_Ireduce_scatter(const void* sendbuf, void* recvbuf, const auto* recvcou
   Call call(function);
   call.on_communicator(comm);
   call.reduce_scatter(recvcounts, datatype);
+  call.collective();
   call.begin();
   const int code = call.end((real.*own)(sendbuf, recvbuf, recvcounts, datatype, op, comm, request));
   call.made(code, request);
@@ -1003,6 +1033,7 @@ int like_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, auto recvcoun
   Call call(function);
   call.on_communicator(comm);
   call.reduce_scatter_block(recvcount, datatype);
+  call.collective();
   call.begin();
   const int code = call.end((real.*own)(sendbuf, recvbuf, recvcount, datatype, op, comm, request));
   call.made(code, request);
@@ -1014,6 +1045,7 @@ int like_Iscatter(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, vo
   Call call(function);
   call.on_communicator(comm);
   call.scatter(sendcount, sendtype, recvbuf, recvcount, recvtype, root);
+  call.collective();
   call.begin();
   const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request));
   call.made(code, request);
@@ -1025,6 +1057,7 @@ int like_Iscatterv(const void* sendbuf, const auto* sendcounts, const auto* disp
   Call call(function);
   call.on_communicator(comm);
   call.scatter(sendcounts, sendtype, recvbuf, recvcount, recvtype, root);
+  call.collective();
   call.begin();
   const int code = call.end((real.*own)(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request));
   call.made(code, request);
@@ -1302,6 +1335,7 @@ int like_Reduce(const void* sendbuf, void* recvbuf, auto count, MPI_Datatype dat
   Call call(function);
   call.on_communicator(comm);
   call.reduce(count, datatype, root);
+  call.collective();
   call.begin();
   return call.end((real.*own)(sendbuf, recvbuf, count, datatype, op, root, comm));
 }
@@ -1322,6 +1356,7 @@ int like_Reduce_scatter(const void* sendbuf, void* recvbuf, const auto* recvcoun
   Call call(function);
   call.on_communicator(comm);
   call.reduce_scatter(recvcounts, datatype);
+  call.collective();
   call.begin();
   return call.end((real.*own)(sendbuf, recvbuf, recvcounts, datatype, op, comm));
 }
@@ -1331,6 +1366,7 @@ int like_Reduce_scatter_block(const void* sendbuf, void* recvbuf, auto recvcount
   Call call(function);
   call.on_communicator(comm);
   call.reduce_scatter_block(recvcount, datatype);
+  call.collective();
   call.begin();
   return call.end((real.*own)(sendbuf, recvbuf, recvcount, datatype, op, comm));
 }
@@ -1430,6 +1466,7 @@ int like_Scatter(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, voi
   Call call(function);
   call.on_communicator(comm);
   call.scatter(sendcount, sendtype, recvbuf, recvcount, recvtype, root);
+  call.collective();
   call.begin();
   return call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
 }
@@ -1450,6 +1487,7 @@ int like_Scatterv(const void* sendbuf, const auto* sendcounts, const auto* displ
   Call call(function);
   call.on_communicator(comm);
   call.scatter(sendcounts, sendtype, recvbuf, recvcount, recvtype, root);
+  call.collective();
   call.begin();
   return call.end((real.*own)(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm));
 }
@@ -1702,7 +1740,7 @@ const Functions kTraced = {
     like_Comm_disconnect<Function::kComm_disconnect, &Functions::Comm_disconnect>,
     like_Comm_dup<Function::kComm_dup, &Functions::Comm_dup>,
     like_Comm_dup_with_info<Function::kComm_dup_with_info, &Functions::Comm_dup_with_info>,
-    like_Barrier<Function::kComm_flush_buffer, &Functions::Comm_flush_buffer>,
+    like_Comm_flush_buffer<Function::kComm_flush_buffer, &Functions::Comm_flush_buffer>,
     like_Comm_disconnect<Function::kComm_free, &Functions::Comm_free>,
     like_Comm_idup<Function::kComm_idup, &Functions::Comm_idup>,
     like_Comm_idup_with_info<Function::kComm_idup_with_info, &Functions::Comm_idup_with_info>,
