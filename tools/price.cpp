@@ -6,9 +6,11 @@
 // the built-in parameters. For each table a line comes back with a time in nanoseconds for each problem, "-"
 // where the algorithm is not possible. An algorithm that cuts the data in segments takes the best of them, or
 // that of "ALGORITHM/BYTES". An ALGORITHM "*" stands for the choice: its name, segments and time, as
-// "NAME:TIME" or "NAME/BYTES:TIME".
+// "NAME:TIME" or "NAME/BYTES:TIME". RANKS of one node are a number; "2x4" is 2 nodes of 4 ranks each, which
+// follow one another. PROCESSORS are those of a node, for its ranks: a number, which need not be whole.
 //
-// With the word "parameters": the table of parameters, "PATH VALUE MIN MAX DESCRIPTION" a line. With
+// With the word "parameters": the table of parameters, "PATH VALUE MIN MAX DESCRIPTION" a line; with
+// "parameters tcp" the row of the network is that of jobs over hosts (tuning/networks.hpp). With
 // "algorithms": "OPERATION ALGORITHM SEGMENTS" a line, the segments worth trying with commas between, or "-".
 // With "thresholds": "PATH VALUE" a line, what is built in for this processor where a table says 0.
 #include <cstdio>
@@ -25,6 +27,7 @@
 #include "coll/choice/flag_limits.hpp"
 #include "coll/choice/registry.hpp"
 #include "tuning/choose.hpp"
+#include "tuning/networks.hpp"
 #include "tuning/table.hpp"
 
 namespace {
@@ -42,23 +45,46 @@ struct Question {
   tasuki::Count segment_bytes = 0;  // 0: the cheapest
 };
 
-/// Blocking, among ranks of one node, of sums of doubles.
-Problem problem_of(Operation operation, tasuki::Count bytes, int ranks, int processors) {
-  Problem problem{.operation = operation, .size = ranks, .bytes = bytes};
-  problem.blocking = problem.node_segment = true;
-  problem.node_ranks_max = ranks;
+struct Shape {
+  int nodes = 1;
+  int ranks = 1;  // of each
+};
+
+/// Of "8" or "2x4".
+bool parse_shape(const std::string& text, Shape* shape) {
+  std::istringstream words(text);
+  char mark = 0;
+  if (text.find('x') == std::string::npos) {
+    words >> shape->ranks;
+  } else if (!(words >> shape->nodes >> mark >> shape->ranks) || mark != 'x') {
+    return false;
+  }
+  constexpr int kEachMax = 1 << 15;  // so that their product is an int
+  return words && words.peek() == EOF && shape->nodes >= 1 && shape->nodes <= kEachMax && shape->ranks >= 1 &&
+         shape->ranks <= kEachMax;
+}
+
+/// Blocking, of sums of doubles: as coll/run/execution.cpp has it of such a communicator.
+Problem problem_of(Operation operation, tasuki::Count bytes, const Shape& shape, double processors) {
+  Problem problem{.operation = operation, .size = shape.nodes * shape.ranks, .bytes = bytes};
+  problem.blocking = true;
+  problem.nodes = shape.nodes;
+  problem.node_ranks_max = shape.ranks;
   problem.processors = processors;
-  problem.flags = tasuki::shown_bytes(problem) <= tasuki::kInlineBytes;
+  problem.node_segment = shape.nodes == 1;
+  problem.composed = shape.nodes > 1 && shape.ranks > 1;
+  problem.flags = problem.node_segment && tasuki::shown_bytes(problem) <= tasuki::kInlineBytes;
   return problem;
 }
 
 bool parse(const std::string& line, Question* question) {
   std::istringstream words(line);
-  std::string operation, algorithm;
+  std::string operation, ranks, algorithm;
   tasuki::Count bytes = 0;
-  int ranks = 0, processors = 0;
+  double processors = 0;
+  Shape shape;
   if (!(words >> operation >> bytes >> ranks >> processors >> algorithm)) return false;
-  if (bytes < 0 || ranks < 1 || processors < 0) return false;
+  if (bytes < 0 || processors < 0 || !parse_shape(ranks, &shape)) return false;
   if (const auto mark = algorithm.find('/'); mark != std::string::npos) {
     char* end = nullptr;
     question->segment_bytes = std::strtoll(algorithm.c_str() + mark + 1, &end, 10);
@@ -69,7 +95,7 @@ bool parse(const std::string& line, Question* question) {
     const tasuki::AlgorithmRow& row = tasuki::algorithm_table()[number];
     if (operation != tasuki::operation_row(row.operation).name) continue;
     if (algorithm != "*" && algorithm != row.name) continue;
-    question->problem = problem_of(row.operation, bytes, ranks, processors);
+    question->problem = problem_of(row.operation, bytes, shape, processors);
     question->algorithm = algorithm == "*" ? kTheChoice : static_cast<int>(number);
     return true;
   }
@@ -105,8 +131,9 @@ void print(const Question& question, const tasuki::Selection& selection) {
   }
 }
 
-int print_parameters() {
+int print_parameters(bool over_tcp) {
   Parameters parameters;
+  if (over_tcp) tasuki::take_tcp_network(&parameters);
   for (const tasuki::ParameterRow& row : tasuki::parameter_table())
     std::printf("%s %.6g %g %g %s\n", row.path, row.field(parameters), row.min, row.max, row.description);
   return 0;
@@ -146,11 +173,13 @@ int refuse(const std::string& line, const std::string& why) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::strcmp(argv[1], "parameters") == 0) return print_parameters();
+  const bool over_tcp = argc == 3 && std::strcmp(argv[2], "tcp") == 0;
+  if ((argc == 2 || over_tcp) && std::strcmp(argv[1], "parameters") == 0) return print_parameters(over_tcp);
   if (argc == 2 && std::strcmp(argv[1], "algorithms") == 0) return print_algorithms();
   if (argc == 2 && std::strcmp(argv[1], "thresholds") == 0) return print_thresholds();
   if (argc != 1)
-    return refuse(argv[1], "expected nothing, or the word \"parameters\", \"algorithms\" or \"thresholds\"");
+    return refuse(
+        argv[1], "expected nothing, or \"parameters\", \"parameters tcp\", \"algorithms\" or \"thresholds\"");
   std::vector<Question> questions;
   std::string line;
   while (std::getline(std::cin, line) && !line.empty()) {

@@ -1,4 +1,5 @@
-"""`tasuki tune --host` measures the network between hosts; jobs over hosts choose by its row in the table."""
+"""`tasuki tune --host` measures the network between hosts; jobs over hosts choose by its row in the table;
+how good that choice is can be measured there."""
 
 import json
 import pathlib
@@ -58,3 +59,19 @@ def test_tune_needs_two_hosts(make_hosts, host, reason):
     done = hosts[0].run([*words, "-o", table, "--host", host], environment=environment)
     assert done.returncode == 2 and reason in done.stderr, done.text
     assert not table.exists()
+
+
+def test_regret_is_measured_over_hosts(make_hosts):
+    hosts = make_hosts(2)
+    out = hosts.shared_folder / "regret"
+    words = [sys.executable, "-m", "tasuki.tuning.regret", "--prefix", harness.PREFIX, "--out", out]
+    words += ["--host", "node1:2,node2:2", "--ranks", "2", "--operations", "bcast"]
+    words += ["--sizes", "8", "--rounds", "1", "--turns", "1"]
+    done = hosts[0].run(words, environment={"PYTHONPATH": str(ROOT / "python")})
+    assert done.returncode == 0, done.text
+    document = json.loads((out / "regret.json").read_text())
+    assert document["placement"] == "hosts node1:2,node2:2"
+    rows = {row["series"]: row for row in document["rows"]}
+    assert {"binomial", "chain"} <= {series.split("/")[0] for series in rows}
+    assert "flag_based" not in rows and sum(row["chosen"] for row in rows.values()) == 1
+    assert "regret: median" in done.stdout and "predictions: median error" in done.stdout

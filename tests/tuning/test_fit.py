@@ -1,6 +1,7 @@
 """tasuki.tuning.fitting and bench/fit_collectives.py: from times that the formulas themselves gave, with
 noise, they find the parameters that were behind them."""
 
+import json
 import pathlib
 import re
 import subprocess
@@ -13,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PRICE = ROOT / "build" / "release" / "price"
 sys.path.insert(0, str(ROOT / "bench"))
 import fit_collectives  # noqa: E402
-from tasuki.tuning import fitting, prices, regret, tables  # noqa: E402
+from tasuki.tuning import TuningError, fitting, placement, prices, regret, tables  # noqa: E402
 from tasuki.tuning.cases import Case, Point  # noqa: E402
 
 PROCESSORS = 4
@@ -129,3 +130,43 @@ def test_a_question_that_makes_no_sense_is_refused(question):
     done = subprocess.run([PRICE], input=question + "\n\n", capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert "expected OPERATION BYTES RANKS PROCESSORS ALGORITHM" in done.stderr
+
+
+def test_ranks_on_several_nodes_have_prices_of_their_own():
+    """2x4 is not 8: no shared memory, parts of nodes, and the network's row, of which jobs over hosts have
+    another; 1x8 is 8."""
+    asked = ["allreduce 64 8 2 *", "allreduce 64 1x8 2 *", "allreduce 64 2x4 2 flag_based"]
+    asked += ["allreduce 64 2x4 2 hierarchical", "allreduce 64 2x4 0.5 hierarchical"]
+    over_tcp = tables.document_of(tables.builtin(PRICE, "tcp").values)
+    lines = "\n".join([*asked, "", '{"tasuki_tuning": 1}', json.dumps(over_tcp), ""])
+    told = subprocess.run([PRICE], input=lines, capture_output=True, text=True, timeout=60)
+    here, there = (line.split() for line in told.stdout.splitlines())
+    assert here[0] == here[1] == there[0] and here[0].startswith("flag_based:")
+    assert here[2] == there[2] == "-"
+    assert 2000 < float(here[3]) < float(here[4]) and float(there[3]) > 12000 + float(here[3]) - 2 * 2000
+
+
+@pytest.mark.parametrize("ranks", ["2x", "x4", "0x4", "2x0", "2x4x1", "4.5", "99999x4", "two"])
+def test_ranks_that_are_no_shape_are_refused(ranks):
+    told = subprocess.run(
+        [PRICE], input=f"bcast 8 {ranks} 2 *\n\n", capture_output=True, text=True, timeout=60
+    )
+    assert told.returncode == 2 and "expected OPERATION BYTES RANKS" in told.stderr
+
+
+def test_a_placement_is_that_of_the_options():
+    hosts = placement.of(None, "a:4,b:4", "fabric")
+    assert hosts.options(4) == ["--host", "a:4,b:4", "--ppn", "2"]
+    assert (hosts.nodes, hosts.processors(2), hosts.table_network()) == (2, 2, "tcp")
+    nodes = placement.of(2, "", "fabric")
+    assert nodes.options(8) == ["--nodes", "2", "--network", "fabric"]
+    assert (nodes.processors(2), nodes.table_network()) == (1, "tcp")
+    assert placement.of(2, "", "model").table_network() == ""
+    assert placement.of(None, "", "fabric") == placement.Placement()
+    assert placement.Placement().options(8) == []
+    bad = (0, "", "expected a number"), (2, "a,b", "takes no"), (None, "a,a", "different")
+    for nodes, host, told in bad:
+        with pytest.raises(TuningError, match=told):
+            placement.of(nodes, host, "fabric")
+    with pytest.raises(TuningError, match="--ranks 3: expected a multiple of the 2 nodes"):
+        hosts.check([2, 3])

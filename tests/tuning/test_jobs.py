@@ -3,14 +3,16 @@ ends a job; and `tasuki tune` as a whole, in seconds."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
 
 import machine as made_up
 import pytest
-from tasuki.tuning import TuningError, measure, messages, programs, tables
-from tasuki.tuning.cases import Case
+from tasuki import environment
+from tasuki.tuning import TuningError, measure, messages, placement, prices, programs, tables
+from tasuki.tuning.cases import Case, algorithm_of
 from tasuki.tuning.measure import Question
 
 PREFIX = made_up.ROOT / "build" / "prefix"
@@ -45,6 +47,36 @@ def test_the_table_decides_what_the_library_takes(tools, tmp_path):
     ran = measure.chosen_by(tools, cases, tmp_path / "table.json")
     assert ran == {cases[0]: "flag_based", cases[1]: "binomial"}
     assert measure.chosen_by(tools, cases, "") == dict.fromkeys(cases, "flag_based")
+
+
+@pytest.mark.parametrize("network", placement.NETWORKS)
+def test_over_nodes_the_formulas_say_what_the_library_says(tools, network):
+    """On 2 virtual nodes of 2 ranks: the problem that is asked of is that of a job, and so is the network's
+    row. A job tells algorithm and prediction with TASUKI_EXPLAIN."""
+    place = placement.of(2, "", network)
+    operations = ("allreduce", "alltoall", "bcast", "gather", "reduce", "scatter", "scan")
+    cases = [Case(name, size, 4) for name in operations for size in (8, 4096, 1 << 20)]
+    processors = place.processors(environment.processors())
+    values = tables.builtin(tools.price, place.table_network()).values
+    with prices.Prices(tools.price, [(*case, "*") for case in cases], processors, place.nodes) as asked:
+        answers = [word.rpartition(":") for word in asked.ask(tables.document_of(values))]
+    words = [measure.word_of(Question(case, 0, ["cheapest"])) for case in cases]
+    launcher = [tools.mpiexec, *place.options(4), "-n", "4"]
+    variables = measure.environment(TASUKI_EXPLAIN="1")
+    done = subprocess.run(
+        [*launcher, tools.algorithms, *words], env=variables, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    for case, (series, _, ns) in zip(cases, answers, strict=True):
+        found = re.search(
+            rf": {case.operation} of {case.bytes} bytes among 4 ranks: (\w+).*, predicted (\S+) ([um]s);",
+            done.stderr,
+        )
+        assert found, (case, done.stderr)
+        assert found[1] == algorithm_of(series), case
+        seconds = float(found[2]) * {"us": 1e-6, "ms": 1e-3}[found[3]]
+        assert seconds == pytest.approx(1e-9 * float(ns), rel=1e-3), case
+    assert len({series for series, *_ in answers}) > 1
 
 
 def test_a_table_with_former_names_is_taken(tools, tmp_path):
@@ -99,9 +131,9 @@ def test_a_deadline_ends_a_job_and_keeps_what_was_told(tools):
 
 def test_a_short_run_writes_a_table_that_the_library_reads(tmp_path):
     words = ["--prefix", PREFIX, "-n", 2, "--budget", "10s", "--operations", "bcast,barrier", "-o", "t.json"]
-    environment = dict(os.environ, PYTHONPATH=str(made_up.ROOT / "python"))
+    variables = dict(os.environ, PYTHONPATH=str(made_up.ROOT / "python"))
     command = [sys.executable, "-m", "tasuki.cli", "tune", *map(str, words), "--times", "times.json"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     assert "regret before: median" in done.stdout and "regret after: median" in done.stdout
     assert json.loads((tmp_path / "t.json").read_text())["made_on"] == tables.this_machine()
@@ -114,9 +146,9 @@ def test_a_short_run_writes_a_table_that_the_library_reads(tmp_path):
 
 def test_messages_alone_take_no_collective(tmp_path):
     words = ["--prefix", PREFIX, "--only-messages", "--no-check", "--budget", "60s", "-o", "t.json"]
-    environment = dict(os.environ, PYTHONPATH=str(made_up.ROOT / "python"))
+    variables = dict(os.environ, PYTHONPATH=str(made_up.ROOT / "python"))
     command = [sys.executable, "-m", "tasuki.cli", "tune", *map(str, words)]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     assert "the receive was posted, data untouched" in done.stdout
     assert tables.load(tmp_path / "t.json", programs.find(PREFIX).price).choices == {}

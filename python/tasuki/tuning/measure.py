@@ -58,22 +58,20 @@ def ask(
     questions: Iterable[Question],
     take: Callable[[Case, dict[str, list[float]]], None],
     deadline: float | None = None,
+    options: Callable[[int], list[str]] = lambda ranks: [],
 ) -> bool:
     """Calls `take(case, {series: seconds of each turn})` as each answer comes. False: the deadline (of
-    time.monotonic) came first."""
+    time.monotonic) came first. `options`: mpiexec's further ones for so many ranks."""
     by_ranks = collections.defaultdict(list)
     for question in questions:
         by_ranks[question.case.ranks].append(question)
     for ranks, own in by_ranks.items():
         for first in range(0, len(own), WORDS_MAX):
-            if not run_job(programs, ranks, own[first : first + WORDS_MAX], take, deadline):
+            words = [programs.algorithms, *map(word_of, own[first : first + WORDS_MAX])]
+            launcher = [programs.mpiexec, *options(ranks), "-n", str(ranks)]
+            if not run_command(launcher, words, ranks, take, deadline):
                 return False
     return True
-
-
-def run_job(programs, ranks, questions, take, deadline) -> bool:
-    words = [programs.algorithms, *map(word_of, questions)]
-    return run_command([programs.mpiexec, "-n", str(ranks)], words, ranks, take, deadline)
 
 
 @contextlib.contextmanager
@@ -126,7 +124,12 @@ def run_command(launcher, words, ranks, take, deadline, processors: set[int] | N
     raise TuningError(f"{words[0]} with {ranks} ranks: {why}")
 
 
-def chosen_by(programs: Programs, cases: Iterable[Case], table: os.PathLike | str) -> dict[Case, str]:
+def chosen_by(
+    programs: Programs,
+    cases: Iterable[Case],
+    table: os.PathLike | str,
+    options: Callable[[int], list[str]] = lambda ranks: [],
+) -> dict[Case, str]:
     """The algorithm that the library itself takes in each case, with this table; "": with none."""
     found = {}
     settings = {"TASUKI_TUNING_FILE": str(table), "TASUKI_TUNING_FOREIGN": "allow"} if table else {}
@@ -136,7 +139,14 @@ def chosen_by(programs: Programs, cases: Iterable[Case], table: os.PathLike | st
     for ranks, own in by_ranks.items():
         for first in range(0, len(own), WORDS_MAX):
             words = [word_of(Question(case, 0, ["cheapest"])) for case in own[first : first + WORDS_MAX]]
-            command = [programs.mpiexec, "--timeout", str(CHOSEN_SECONDS_MAX), "-n", str(ranks)]
+            command = [
+                programs.mpiexec,
+                "--timeout",
+                str(CHOSEN_SECONDS_MAX),
+                *options(ranks),
+                "-n",
+                str(ranks),
+            ]
             done = subprocess.run(
                 [*command, programs.algorithms, *words],
                 env=environment(**settings),

@@ -19,16 +19,27 @@ from tasuki.tuning.tables import TuningTable, document_of, listed
 SECONDS_MAX = 60
 
 
-class Conversation:
-    """One process that has been told the questions, and answers them for each table of parameters."""
+def shape_of(ranks: int, nodes: int) -> str:
+    """As the program takes it: "8", or "2x4"."""
+    if ranks % nodes != 0:
+        raise TuningError(f"{ranks} ranks on {nodes} nodes: expected as many ranks on each node")
+    return str(ranks) if nodes == 1 else f"{nodes}x{ranks // nodes}"
 
-    def __init__(self, program: Path, questions: Iterable[tuple[Case, str]], processors: int):
+
+class Conversation:
+    """One process that has been told the questions, and answers them for each table of parameters. The ranks
+    of a case are on so many nodes, one node's after the other's, with so many processors each."""
+
+    def __init__(
+        self, program: Path, questions: Iterable[tuple[Case, str]], processors: float, nodes: int = 1
+    ):
         self.program = program
         self.process = subprocess.Popen(
             [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         for case, series in questions:
-            words = library_operation(case.operation), library_bytes(case), case.ranks, processors, series
+            ranks = shape_of(case.ranks, nodes)
+            words = library_operation(case.operation), library_bytes(case), ranks, processors, series
             print(*words, file=self.process.stdin)
         print(file=self.process.stdin)
 
@@ -59,8 +70,8 @@ class Conversation:
 class Prices(Conversation):
     """Nanoseconds of points, or of (case, series)."""
 
-    def __init__(self, program: Path, points: Iterable[tuple], processors: int):
-        super().__init__(program, [(case_of(point), point[3]) for point in points], processors)
+    def __init__(self, program: Path, points: Iterable[tuple], processors: float, nodes: int = 1):
+        super().__init__(program, [(case_of(point), point[3]) for point in points], processors, nodes)
 
     def ns(self, values: Mapping[str, float]) -> numpy.ndarray:
         """The predictions for all points, nan where the series is not possible."""
@@ -72,9 +83,9 @@ class Prices(Conversation):
 class Choices(Conversation):
     """The series that the library would take for cases."""
 
-    def __init__(self, program: Path, cases: Iterable[Case], processors: int):
+    def __init__(self, program: Path, cases: Iterable[Case], processors: float, nodes: int = 1):
         self.cases = list(cases)
-        super().__init__(program, [(case, "*") for case in self.cases], processors)
+        super().__init__(program, [(case, "*") for case in self.cases], processors, nodes)
 
     def of(self, table: TuningTable) -> dict[Case, str]:
         words = self.ask(document_of(table.values, table.choices))
@@ -91,7 +102,9 @@ def algorithms(program: Path) -> dict[str, list[tuple[str, list[int]]]]:
     return dict(found)
 
 
-def possible_series(program: Path, cases: Iterable[Case], processors: int, tables) -> dict[Case, list[str]]:
+def possible_series(
+    program: Path, cases: Iterable[Case], processors: float, tables, nodes: int = 1
+) -> dict[Case, list[str]]:
     """The series of each case that are worth measuring: each algorithm with the segments that are cheapest by
     one of the tables of parameters."""
     known = algorithms(program)
@@ -102,7 +115,7 @@ def possible_series(program: Path, cases: Iterable[Case], processors: int, table
         for size in sizes or [0]
     ]
     found: dict[Case, list[str]] = {case: [] for case in cases}
-    with Prices(program, asked, processors) as prices:
+    with Prices(program, asked, processors, nodes) as prices:
         answers = [prices.ns(values) for values in tables]
     for answer in answers:
         cheapest: dict[tuple, tuple[float, str]] = {}

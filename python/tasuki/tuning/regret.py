@@ -7,7 +7,8 @@ prediction is the factor by which it is off, either way.
     python -m tasuki.tuning.regret --prefix build/prefix --out build/bench
 
 measures every algorithm in every case of the grid, prints both tables, and writes OUT/regret.json and
-OUT/predicted.png.
+OUT/predicted.png. With --nodes 2 the ranks are on virtual nodes that send over the network, with
+--host a:4,b:4 on these hosts: the choices and the predictions are then those of the library there.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tasuki import environment
-from tasuki.tuning import TuningError, fitting, measure, prices, programs, tables
+from tasuki.tuning import TuningError, fitting, measure, placement, prices, programs, tables
 from tasuki.tuning.cases import OPERATIONS, SIZES, Case, Point, algorithm_of, as_barrier, grid
 from tasuki.tuning.samples import Samples
 from tasuki.units import bytes_text, time_text
@@ -132,9 +133,11 @@ def plot(points: list[Point], told: Mapping, path: Path) -> None:
     pyplot.close(figure)
 
 
-def predictions(points: list[Point], price: Path, processors: int, values) -> dict[tuple[Case, str], float]:
+def predictions(
+    points: list[Point], price: Path, processors: float, values, nodes: int = 1
+) -> dict[tuple[Case, str], float]:
     """(case, series) -> seconds, of those that are possible."""
-    with prices.Prices(price, points, processors) as asked:
+    with prices.Prices(price, points, processors, nodes) as asked:
         ns = asked.ns(values)
     return {
         (Case(*point[:3]), point.series): 1e-9 * float(one)
@@ -187,38 +190,59 @@ def parse_arguments():
     parser.add_argument("--operations", nargs="+", default=OPERATIONS, choices=OPERATIONS)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="bytes")
     parser.add_argument("--rounds", type=int, default=2, help="how often everything is run")
+    parser.add_argument("--turns", type=int, default=TURNS, help="batches of each algorithm in a round")
+    parser.add_argument("--nodes", type=int, help="divide the ranks among so many virtual nodes")
+    parser.add_argument(
+        "--network", default=placement.NETWORKS[0], choices=placement.NETWORKS, help="between virtual nodes"
+    )
+    parser.add_argument("--host", default="", help="divide the ranks among these hosts, as for mpiexec")
     return parser.parse_args()
+
+
+def table_of(args, price: Path, place: placement.Placement) -> tables.TuningTable:
+    """Whose choices are looked at."""
+    network = place.table_network()
+    return tables.builtin(price, network) if args.table is None else tables.load(args.table, price, network)
+
+
+def show(console: Console, times, chosen, points: list[Point], told: Mapping, path: Path) -> None:
+    """The tables, the picture, and in a line each what they come to."""
+    console.print(regret_table(times, chosen, told))
+    console.print(error_table(points, told))
+    plot(points, told, path)
+    console.print(f"regret: {summary_of(regrets_of(times, chosen))}")
+    measured = [1e9 * point.seconds for point in points]
+    expected = [1e9 * told[Case(*point[:3]), point.series] for point in points]
+    error = fitting.median_factor(measured, expected) - 1
+    console.print(f"predictions: median error {100 * error:.0f} %; {path}")
 
 
 def main() -> None:
     args, console = parse_arguments(), Console(highlight=False)
     console = console if console.is_terminal else Console(highlight=False, width=150)
-    found, processors = programs.find(args.prefix), environment.processors()
+    place = placement.of(args.nodes, args.host, args.network)
+    place.check(args.ranks)
+    found, processors = programs.find(args.prefix), place.processors(environment.processors())
     args.out.mkdir(parents=True, exist_ok=True)
     load = os.getloadavg()[0]
     if busy := environment.busy_text(load):
         console.print(busy, style="yellow")
-    table = tables.builtin(found.price) if args.table is None else tables.load(args.table, found.price)
+    table = table_of(args, found.price, place)
     cases = [as_barrier(case) for case in grid(args.operations, args.ranks, args.sizes)]
-    series = prices.possible_series(found.price, cases, processors, [table.values])
+    series = prices.possible_series(found.price, cases, processors, [table.values], place.nodes)
     samples = Samples()
     for _ in range(args.rounds):
-        measure.ask(found, [measure.Question(case, TURNS, series[case]) for case in cases], samples.add)
-    with prices.Choices(found.price, cases, processors) as choices:
+        questions = [measure.Question(case, args.turns, series[case]) for case in cases]
+        measure.ask(found, questions, samples.add, options=place.options)
+    with prices.Choices(found.price, cases, processors, place.nodes) as choices:
         chosen = choices.of(table)
     times, points = samples.all_times(), samples.points()
-    told = predictions(points, found.price, processors, table.values)
+    told = predictions(points, found.price, processors, table.values, place.nodes)
     points = [point for point in points if (Case(*point[:3]), point.series) in told]
-    console.print(regret_table(times, chosen, told))
-    console.print(error_table(points, told))
-    plot(points, told, args.out / "predicted.png")
-    document = {"load_before": load, **document_of(samples, chosen)}
+    document = {"load_before": load, "placement": str(place), **document_of(samples, chosen)}
     (args.out / "regret.json").write_text(json.dumps(document, indent=1))
-    console.print(f"regret: {summary_of(regrets_of(times, chosen))}")
-    measured = [1e9 * point.seconds for point in points]
-    expected = [1e9 * told[Case(*point[:3]), point.series] for point in points]
-    error = fitting.median_factor(measured, expected) - 1
-    console.print(f"predictions: median error {100 * error:.0f} %; {args.out / 'predicted.png'}")
+    show(console, times, chosen, points, told, args.out / "predicted.png")
+    console.print(f"{tables.processor_name()}, {place}; load before: {load:.1f}")
 
 
 if __name__ == "__main__":

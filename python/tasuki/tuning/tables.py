@@ -51,23 +51,25 @@ class TuningTable:
     names_network: bool = False  # its values of the network were measured: without, a job takes its own
 
 
-def listed(program: Path, word: str) -> list[str]:
+def listed(program: Path, *words: str) -> list[str]:
     """What tools/price.cpp lists."""
-    done = subprocess.run([program, word], capture_output=True, text=True, timeout=SECONDS_MAX)
+    done = subprocess.run([program, *words], capture_output=True, text=True, timeout=SECONDS_MAX)
     if done.returncode != 0:
         raise TuningError(f"{program}: {done.stderr.strip()}")
     return done.stdout.splitlines()
 
 
-def parameters(program: Path) -> list[Parameter]:
-    """All parameters, with their built-in values."""
-    rows = [line.split(maxsplit=4) for line in listed(program, "parameters")]
+def parameters(program: Path, network: str = "") -> list[Parameter]:
+    """All parameters, with their built-in values; `network`: "tcp" for that between hosts, else that which
+    virtual nodes imitate."""
+    words = ["parameters", network] if network else ["parameters"]
+    rows = [line.split(maxsplit=4) for line in listed(program, *words)]
     return [Parameter(path, *map(float, numbers), text) for path, *numbers, text in rows]
 
 
-def builtin(price: Path) -> TuningTable:
-    """What the library takes without a file."""
-    return TuningTable({row.path: row.value for row in parameters(price)})
+def builtin(price: Path, network: str = "") -> TuningTable:
+    """What the library takes without a file, in a job of this network."""
+    return TuningTable({row.path: row.value for row in parameters(price, network)})
 
 
 def builtin_thresholds(program: Path) -> dict[str, int]:
@@ -120,8 +122,18 @@ def present_choice(series: str) -> str:
     return "/".join([FORMER_ALGORITHMS.get(name, name), *segment])
 
 
-def load(path: Path | str, price: Path) -> TuningTable:
-    """Reads a table that the library (`price` asks it) takes for good."""
+def check(document: dict, price: Path, path: Path | str) -> None:
+    """TuningError where the library (`price` asks it) refuses the document."""
+    asked = f"\n{json.dumps(document)}\n"
+    done = subprocess.run([price], input=asked, capture_output=True, text=True, timeout=SECONDS_MAX)
+    if done.returncode != 0:
+        reason = done.stderr.partition("price: ")[2].partition(': "')[0].removeprefix("line 1: ")
+        raise TuningError(f"{path}: {reason or done.stderr.strip()}")
+
+
+def load(path: Path | str, price: Path, network: str = "") -> TuningTable:
+    """Reads a table that the library takes for good. What it does not name is as built in,
+    with the row of this network."""
     try:
         text = Path(path).read_text()
         document = json.loads(text)
@@ -129,18 +141,14 @@ def load(path: Path | str, price: Path) -> TuningTable:
         raise TuningError(f"{path}: {error.strerror}") from None
     except ValueError as error:
         raise TuningError(f"{path}: is no JSON document: {error}") from None
-    asked = f"\n{json.dumps(document)}\n"
-    done = subprocess.run([price], input=asked, capture_output=True, text=True, timeout=SECONDS_MAX)
-    if done.returncode != 0:
-        reason = done.stderr.partition("price: ")[2].partition(': "')[0].removeprefix("line 1: ")
-        raise TuningError(f"{path}: {reason or done.stderr.strip()}")
+    check(document, price, path)
     made_on, choices = document.pop("made_on", None), document.pop("choices", {})
     for name in ("tasuki_tuning", *WORDS):
         document.pop(name, None)
     values = {present_parameter(name): value for name, value in values_of(document).items()}
     names_network = any(name.startswith(NETWORK) for name in values)
     choices = {case: present_choice(series) for case, series in choices.items()}
-    return TuningTable(builtin(price).values | values, choices, made_on, str(path), names_network)
+    return TuningTable(builtin(price, network).values | values, choices, made_on, str(path), names_network)
 
 
 def processor_name() -> str:
