@@ -8,9 +8,11 @@ import os
 import pathlib
 
 import goal
+import machine as made_up
 import pytest
 from tasuki import machines, simulation
-from tasuki.simulation import papers
+from tasuki.simulation import papers, tune
+from tasuki.tuning import tables
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SIMULATOR = ROOT / "build/release/src/sim/tasuki-simulate"
@@ -186,6 +188,25 @@ def test_goal_by_data_has_the_same_messages(tmp_path):
     times = [goal.seconds(texts[way], SOFTWARE, HARDWARE, RATE) for way in simulation.WAYS]
     assert times[1] < times[0], "what follows data does not wait for rounds"
     assert texts["rounds"].count("send") == texts["data"].count("send")
+
+
+def test_a_table_of_a_simulated_machine(tmp_path):
+    """The library understands it, and it says that it was made elsewhere; what disagrees is told."""
+    path = tmp_path / "table.json"
+    of = machine("torus", (4, 3)).with_value("arithmetic_bytes_per_second", 4e9)
+    sizes = {"bcast": (8, 1 << 18), "alltoall": (2048,)}
+    found = tune.tune(of, path, simulator=SIMULATOR, sizes=sizes)
+    table = tables.load(path, made_up.PRICE)
+    assert table.values["messages.network.bytes_per_ns"] == RATE / 1e9
+    assert table.values["memory.reduced_bytes_per_ns"] == 4
+    assert table.made_on["processor"] == "simulated: made-up" != tables.processor_name()
+    assert [(one["operation"], one["bytes"]) for one in found] == [
+        (operation, bytes) for operation, all_bytes in sizes.items() for bytes in all_bytes
+    ]
+    assert all(one["times"] >= 1 for one in found)
+    said = tune.sentences([found[0] | {"formula": "chain", "simulated": "grid_2", "times": 2.0}])
+    assert said[0] == "bcast of 8 B: the formulas choose chain, which takes 2.00 times as long as grid_2"
+    assert said[1].startswith("in 0 of 1 cases")
 
 
 def test_fit_finds_the_line():

@@ -33,6 +33,9 @@ ExchangeFile = Annotated[
 ]
 Paper = Annotated[str, option("004|000|002", "A paper's table: predicted, printed, off by.")]
 Goal = Annotated[str, option("FILE", "Write the schedules in GOAL, for LogGOPSim; simulate nothing.")]
+Tune = Annotated[
+    str, option("FILE", "Write a tuning table, and tell where the formulas and the simulation disagree.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON document and nothing else.")]
 
 
@@ -48,6 +51,7 @@ def simulate(
     exchange: ExchangeFile = "",
     paper: Paper = "",
     goal: Goal = "",
+    tune: Tune = "",
     as_json: AsJson = False,
 ) -> None:
     """Runs a collective's own schedules on a simulated machine, whose links all that goes through shares.
@@ -76,6 +80,9 @@ def simulate(
         if exchange:
             show.print_exchanges(found, exchange, extents, as_json)
             return
+        if tune:
+            write_table(found, extents, tune, as_json)
+            return
         sizes = sizes_of(bytes)
         cases = cases_of(found, extents, collective, sizes, algorithm, way, segment)
         estimate = simulation.estimate(found, cases, extents)
@@ -92,6 +99,19 @@ def simulate(
         print(json.dumps(document, indent=1, ensure_ascii=False))
     else:
         show.print_answers(found, answers, estimate, sizes)
+
+
+def write_table(machine, extents, path: str, as_json: bool) -> None:
+    from tasuki.simulation import tune
+
+    found = tune.tune(machine, path, extents)
+    if as_json:
+        print(json.dumps(found, indent=1, ensure_ascii=False))
+        return
+    takes = f"TASUKI_TUNING_FILE={path} TASUKI_TUNING_FOREIGN=allow"
+    print(f"{path}: a table of a simulated machine: {takes} takes it")
+    for sentence in tune.sentences(found):
+        print(f"{sentence}.")
 
 
 def write_goal(machine, cases, path: str, extents) -> None:
