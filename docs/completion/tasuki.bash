@@ -96,7 +96,9 @@ _tasuki() {
     --exchange|--exchange=) _tasuki_files ;;
     --paper|--paper=) _tasuki_words "004 000 002" ;;
     --goal|--goal=) _tasuki_files ;;
-    *) options="--machine --shape --collective --bytes --algorithm --way --segment --set --exchange --paper --goal --json --help" ;;
+    --tune|--tune=) _tasuki_files ;;
+    --pictures|--pictures=) ;;
+    *) options="--machine --shape --collective --bytes --algorithm --way --segment --set --exchange --paper --goal --tune --pictures --json --help" ;;
   esac ;;
   trace) case $previous in
     -o|--out|--out=) _tasuki_files ;;

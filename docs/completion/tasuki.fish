@@ -82,6 +82,8 @@ complete -c tasuki -n '__fish_seen_subcommand_from simulate' -l set -x -d 'Chang
 complete -c tasuki -n '__fish_seen_subcommand_from simulate' -l exchange -r -F -d 'A collective write'
 complete -c tasuki -n '__fish_seen_subcommand_from simulate' -l paper -x -a '004 000 002' -d 'A paper\'s table'
 complete -c tasuki -n '__fish_seen_subcommand_from simulate' -l goal -r -F -d 'Write the schedules in GOAL'
+complete -c tasuki -n '__fish_seen_subcommand_from simulate' -l tune -r -F -d 'Write a tuning table'
+complete -c tasuki -n '__fish_seen_subcommand_from simulate' -l pictures -x -d 'Draw times by size'
 complete -c tasuki -n '__fish_seen_subcommand_from simulate' -l json -d 'Print a JSON document and nothing else'
 complete -c tasuki -n '__fish_seen_subcommand_from simulate' -l help -d 'print what the command takes'
 complete -c tasuki -n __fish_use_subcommand -f -a trace -d 'shows what is in a trace that mpiexec --trace wrote'

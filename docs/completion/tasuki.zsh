@@ -130,6 +130,8 @@ case $command in
       '--exchange[A collective write]:FILE:_files' \
       '--paper[A paper'\''s table]:004|000|002:(004 000 002)' \
       '--goal[Write the schedules in GOAL]:FILE:_files' \
+      '--tune[Write a tuning table]:FILE:_files' \
+      '--pictures[Draw times by size]:FOLDER:' \
       '--json[Print a JSON document and nothing else]' \
       '--help[print what the command takes]' \
       '*:file:_files'

@@ -44,6 +44,15 @@ void add_links(json& answer, const std::vector<LinkLoad>& loads, double seconds,
                             {"busy", bound / seconds}};
 }
 
+/// [rank, "send", "compute" or "transfer", begin, end, peer] of each.
+json spans_of(const Outcome& outcome) {
+  constexpr const char* kNames[] = {"send", "compute", "transfer"};
+  json spans = json::array();
+  for (const Span& span : outcome.spans)
+    spans.push_back({span.rank, kNames[static_cast<int>(span.kind)], span.begin, span.end, span.peer});
+  return spans;
+}
+
 /// What a rank has of a file in which the ranks' regions lie in turn, with a gap behind each.
 struct Regions {
   Count ranks, bytes, gap, number;
@@ -90,6 +99,7 @@ json answer_collective(const Request& request, const json& one) {
                  {"network_bytes", outcome.network_bytes},
                  {"processor_busy_seconds", outcome.processor_busy_seconds}};
   add_links(answer, flows->loads(), outcome.seconds, one.value("links", false));
+  if (collective.job().records) answer["spans"] = spans_of(outcome);
   return answer;
 }
 

@@ -98,6 +98,7 @@ Collective::Collective(const Request& request, const json& one)
   job_.ranks_per_host = request.ranks_per_host;
   job_.way = one.value("way", std::string("rounds")) == "data" ? Way::kData : Way::kRounds;
   job_.costs = request.costs;
+  job_.records = one.value("spans", false);
   job_.reduced_element_bytes = reduces(operation_) ? 8 : 1;
   job_.write = [this](int rank, Schedule& schedule) { write(rank, schedule); };
 }

@@ -130,10 +130,12 @@ class Runner {
 
   /// The processor of a rank takes so long for something, after what it has begun.
   template <class Body>
-  void on_processor(int number, double seconds, Body&& then) {
+  void on_processor(int number, double seconds, Span::Kind kind, Body&& then) {
     Rank& rank = rank_of(number);
     rank.processor_free = std::max(rank.processor_free, flows_.now()) + seconds;
     rank.busy += seconds;
+    if (job_.records)
+      outcome_.spans.push_back({number, kind, rank.processor_free - seconds, rank.processor_free, -1});
     flows_.at(rank.processor_free, std::forward<Body>(then));
   }
 
@@ -146,12 +148,13 @@ class Runner {
     if (operation.action == Action::kReceive) {
       ready(operation.peer, number, index, false);
     } else if (operation.action == Action::kSend) {
-      on_processor(number, costs.software_seconds,
+      on_processor(number, costs.software_seconds, Span::Kind::kSend,
                    [this, number, index, peer = operation.peer] { ready(number, peer, index, true); });
     } else {
       const double rate = operation.action == Action::kReduce ? costs.reduced_bytes_per_second
                                                               : costs.copied_bytes_per_second;
-      on_processor(number, share(operation.bytes, rate), [this, number, index] { over(number, index); });
+      on_processor(number, share(operation.bytes, rate), Span::Kind::kCompute,
+                   [this, number, index] { over(number, index); });
     }
   }
 
@@ -173,7 +176,8 @@ class Runner {
     found.under_way = true;
     const double bytes = rank_of(from).operations[static_cast<std::size_t>(found.sends[next])].bytes;
     const Costs& costs = job_.costs;
-    const auto arrived = [this, from, to, bytes, place = &found] {
+    const auto arrived = [this, from, to, bytes, place = &found, begin = flows_.now()] {
+      if (job_.records) outcome_.spans.push_back({from, Span::Kind::kTransfer, begin, flows_.now(), to});
       Channel& one = *place;
       const int send = one.sends[one.next], receive = one.receives[one.next];
       ++one.next;

@@ -33,8 +33,19 @@ struct Job {
   Way way = Way::kRounds;
   Costs costs;
   Count reduced_element_bytes = 1;  // of kSendType and kReceiveType
+  bool records = false;             // what each rank did when
   /// Writes the schedule of a rank.
   std::function<void(int rank, Schedule& schedule)> write;
+};
+
+/// What a rank did, from when to when: its processor, with a send or a reduction or copy; or a transfer, of
+/// which it was the sender.
+struct Span {
+  enum class Kind : std::uint8_t { kSend, kCompute, kTransfer };
+  int rank;
+  Kind kind;
+  double begin, end;
+  int peer;  // of a transfer
 };
 
 struct Outcome {
@@ -45,6 +56,7 @@ struct Outcome {
   double received_bytes = 0;
   double processor_busy_seconds = 0;  // of the rank that is busy the longest
   bool complete = false;              // all steps of all ranks were done
+  std::vector<Span> spans;            // where they are recorded
 };
 
 Outcome run(const Job& job, Flows& flows);

@@ -11,7 +11,7 @@ import goal
 import machine as made_up
 import pytest
 from tasuki import machines, simulation
-from tasuki.simulation import papers, tune
+from tasuki.simulation import papers, path, pictures, tune
 from tasuki.tuning import tables
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -172,19 +172,19 @@ def test_goal_says_the_same(tmp_path, operation, algorithm, size):
     of = machine("crossbar", (8,)).with_value("arithmetic_bytes_per_second", 4e9)
     case = simulation.Case(operation, size, algorithm, 1 << 14)
     (one,) = run(of, case)
-    path = tmp_path / "schedules.goal"
-    assert simulation.write_goal(of, case, path, simulator=SIMULATOR)["messages"] == one["messages"]
-    assert goal.seconds(path.read_text(), SOFTWARE, HARDWARE, RATE) == pytest.approx(one["seconds"], rel=1e-6)
+    file = tmp_path / "schedules.goal"
+    assert simulation.write_goal(of, case, file, simulator=SIMULATOR)["messages"] == one["messages"]
+    assert goal.seconds(file.read_text(), SOFTWARE, HARDWARE, RATE) == pytest.approx(one["seconds"], rel=1e-6)
 
 
 def test_goal_by_data_has_the_same_messages(tmp_path):
     of, texts = machine("torus", (4, 3)), {}
     for way in simulation.WAYS:
-        path = tmp_path / way
+        file = tmp_path / way
         simulation.write_goal(
-            of, simulation.Case("bcast", 1 << 18, "grid_2", 1 << 14, way), path, (4, 3), SIMULATOR
+            of, simulation.Case("bcast", 1 << 18, "grid_2", 1 << 14, way), file, (4, 3), SIMULATOR
         )
-        texts[way] = path.read_text()
+        texts[way] = file.read_text()
     times = [goal.seconds(texts[way], SOFTWARE, HARDWARE, RATE) for way in simulation.WAYS]
     assert times[1] < times[0], "what follows data does not wait for rounds"
     assert texts["rounds"].count("send") == texts["data"].count("send")
@@ -207,6 +207,40 @@ def test_a_table_of_a_simulated_machine(tmp_path):
     said = tune.sentences([found[0] | {"formula": "chain", "simulated": "grid_2", "times": 2.0}])
     assert said[0] == "bcast of 8 B: the formulas choose chain, which takes 2.00 times as long as grid_2"
     assert said[1].startswith("in 0 of 1 cases")
+
+
+@pytest.mark.parametrize("way", simulation.WAYS)
+@pytest.mark.parametrize(
+    "operation, algorithm", [("bcast", "grid_2"), ("allreduce", "ring"), ("bcast", "binomial")]
+)
+def test_the_critical_path_takes_all_the_time(operation, algorithm, way):
+    """Each of its spans begins when the one before it ends; together they are as long as the whole."""
+    of = machine("torus", (4, 3)).with_value("arithmetic_bytes_per_second", 4e9)
+    case = simulation.Case(operation, 192 << 10, algorithm, 1 << 14, way)
+    told = simulation.details(of, run(of, case)[0], simulator=SIMULATOR)
+    assert sum(one[path.KIND] == "transfer" for one in told["spans"]) == told["messages"]
+    spans = path.critical_path(told["spans"])
+    assert spans[0][path.BEGIN] == 0
+    length = sum(one[path.END] - one[path.BEGIN] for one in spans)
+    assert length == pytest.approx(told["seconds"], rel=1e-6)
+    assert path.sentence(spans, told["seconds"]).startswith("critical path: ")
+
+
+def test_pictures(tmp_path):
+    """Three files; a ring's links are those of a torus' plane, and those that go round are two stubs."""
+    of = machine("torus", (4, 3))
+    answers = run(of, *(simulation.Case("allgather", size, "ring") for size in (1 << 10, 1 << 14)))
+    told = simulation.details(of, simulation.best(answers), simulator=SIMULATOR)
+    pictures.write(of, answers, told, None, tmp_path / "made")
+    assert sorted(one.name for one in (tmp_path / "made").iterdir()) == ["links.png", "ranks.png", "time.png"]
+    assert all(one.read_bytes().startswith(b"\x89PNG") for one in (tmp_path / "made").iterdir())
+    lines, disks = pictures.links_of(told["links"], (4, 3))
+    round_about = sum(1 for _, (begin, end), _ in lines if 0.5 < math.dist(begin, end) < 0.6)
+    assert round_about > 0 and round_about % 2 == 0
+    assert len(lines) - round_about / 2 == len(told["links"]) and not disks
+    (tmp_path / "file").write_text("")
+    with pytest.raises(simulation.SimulationError, match="file: File exists"):
+        pictures.write(of, answers, told, None, tmp_path / "file")
 
 
 def test_fit_finds_the_line():

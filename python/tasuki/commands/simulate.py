@@ -36,6 +36,9 @@ Goal = Annotated[str, option("FILE", "Write the schedules in GOAL, for LogGOPSim
 Tune = Annotated[
     str, option("FILE", "Write a tuning table, and tell where the formulas and the simulation disagree.")
 ]
+Pictures = Annotated[
+    str, option("FOLDER", "Draw times by size, and of the best: ranks over time, a torus's links.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON document and nothing else.")]
 
 
@@ -52,6 +55,7 @@ def simulate(
     paper: Paper = "",
     goal: Goal = "",
     tune: Tune = "",
+    pictures: Pictures = "",
     as_json: AsJson = False,
 ) -> None:
     """Runs a collective's own schedules on a simulated machine, whose links all that goes through shares.
@@ -85,20 +89,31 @@ def simulate(
             return
         sizes = sizes_of(bytes)
         cases = cases_of(found, extents, collective, sizes, algorithm, way, segment)
-        estimate = simulation.estimate(found, cases, extents)
         if goal:
             write_goal(found, cases, goal, extents)
-            return
-        each = [simulation.estimate(found, [case], extents) for case in cases]
-        with show.progress(estimate, each) as on_end:
-            answers = simulation.run(found, cases, extents, on_end=on_end)
+        else:
+            run_cases(found, cases, extents, pictures, as_json)
     except (machines.MachineError, simulation.SimulationError, patterns.PatternsError) as error:
         raise Refusal(str(error)) from None
+
+
+def run_cases(machine, cases, extents, folder: str, as_json: bool) -> None:
+    from tasuki import simulation
+    from tasuki.simulation import path, pictures, show
+
+    estimate = simulation.estimate(machine, cases, extents)
+    each = [simulation.estimate(machine, [case], extents) for case in cases]
+    with show.progress(estimate, each) as on_end:
+        answers = simulation.run(machine, cases, extents, on_end=on_end)
+    told = simulation.details(machine, simulation.best(answers), extents)
+    sentence = path.sentence(path.critical_path(told["spans"]), told["seconds"]) if told else ""
+    if folder:
+        pictures.write(machine, answers, told, extents, folder)
     if as_json:
-        document = {"machine": found.name, "estimate": estimate, "answers": answers}
-        print(json.dumps(document, indent=1, ensure_ascii=False))
+        document = {"machine": machine.name, "estimate": estimate, "answers": answers}
+        print(json.dumps(document | {"critical_path": sentence}, indent=1, ensure_ascii=False))
     else:
-        show.print_answers(found, answers, estimate, sizes)
+        show.print_answers(machine, answers, estimate, sorted({case.bytes for case in cases}), sentence)
 
 
 def write_table(machine, extents, path: str, as_json: bool) -> None:

@@ -21,6 +21,7 @@ from tasuki import machines
 
 WAYS = ("rounds", "data")
 MESSAGES_MAX = 20e6
+MESSAGES_OF_DETAILS_MAX = 200e3
 BYTES_OF_ONE_MAX = 400e6  # of a case that may run beside others
 BYTES_OF_MESSAGE = 400  # of memory: two steps in the schedule of a rank, what is kept of them, and channels
 
@@ -37,6 +38,8 @@ class Case:
     segment_bytes: int = 0  # those that the library's formulas prefer
     way: str = "rounds"
     links: bool = False  # whether the answer lists the load of each link
+
+    spans: bool = False  # whether it lists what each rank did when
 
     def document(self) -> dict:
         return dataclasses.asdict(self)
@@ -210,6 +213,23 @@ def run(
         dataclasses.asdict(case) | answer | {"engine": engine}
         for case, (answer, engine) in zip(cases, found, strict=True)
     ]
+
+
+def best(answers: list[dict]) -> dict:
+    """Of the largest size, the one that takes the least time."""
+    last = max(one["bytes"] for one in answers)
+    return min((one for one in answers if one["bytes"] == last), key=lambda one: one["seconds"])
+
+
+def details(machine: machines.Machine, answer: dict, shape=None, simulator=None) -> dict | None:
+    """The answer once more, with the loads of its links and what each rank did when; None where that is too
+    much."""
+    if answer["messages"] > MESSAGES_OF_DETAILS_MAX:
+        return None
+    names = [field.name for field in dataclasses.fields(Case)]
+    asked = {name: answer[name] for name in names} | {"links": True, "spans": True}
+    (told,) = run(machine, [Case(**asked)], shape, simulator)
+    return told
 
 
 def write_goal(machine: machines.Machine, case: Case, path, shape=None, simulator=None) -> dict:

@@ -88,7 +88,7 @@ def print_exchange_table(machine, answers, expected: dict, fitted: list[str], se
         console.print(f"{sentence}.")
 
 
-def print_answers(machine, answers: list[dict], estimate: dict, sizes: list[int]) -> None:
+def print_answers(machine, answers: list[dict], estimate: dict, sizes: list[int], path: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -125,8 +125,10 @@ def print_answers(machine, answers: list[dict], estimate: dict, sizes: list[int]
                 f"M_1/2 {bytes_text(line.half_bytes)}"
             )
     at_last = [one for one in answers if one["bytes"] == sizes[-1]]
-    best = min(at_last, key=lambda one: one["seconds"])
+    best = simulation.best(answers)
     console.print(f"{best['algorithm']} at {bytes_text(best['bytes'])}: {simulation.reason(best)}.")
+    if path:
+        console.print(f"{path}.")
     for one in at_last:
         if one is not best:
             console.print(
