@@ -102,7 +102,7 @@ def files(root):
     found = set()
     for top in ("bin", "etc", "lib", "opt", "usr", "var/lib/dpkg/alternatives"):
         found |= {str(path.relative_to(root)) for path in (root / top).rglob("*")}
-    ours = re.compile(r"tasuki|(^|/)mpi|libmpi", re.IGNORECASE)
+    ours = re.compile(r"tasuki|(bin|alternatives)/mpi|libmpi")
     return {path for path in found if ours.search(path)}
 
 
