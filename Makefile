@@ -52,7 +52,7 @@ $(STAMPS)/system-%: tools/packages-debian.txt tools/system-packages.sh
 	@tools/system-packages.sh $*
 	@touch $@
 # One after the other: there is one apt-get, and one environment.
-$(STAMPS)/system-demo $(STAMPS)/system-test $(STAMPS)/system-deb: | $(STAMPS)/system-build
+$(STAMPS)/system-demo $(STAMPS)/system-test $(STAMPS)/system-deb $(STAMPS)/system-long: | $(STAMPS)/system-build
 
 $(STAMPS)/venv-%: tools/requirements-%.txt | $(STAMPS)/system-%
 	@$(QUIETLY) "installing Python packages ($*) in $(VENV)" $(LOGS)/venv-$*.log sh -c '\
@@ -99,7 +99,8 @@ documents: build $(STAMPS)/venv-test
 # Of this machine's glibc and libraries. It builds everything, in a tree of its own, which a second time takes what is there.
 wheel: $(STAMPS)/venv-build
 	@$(QUIETLY) "building a wheel" $(LOGS)/wheel.log $(IN_VENV)/python -m pip wheel --no-deps \
-	    --disable-pip-version-check --config-settings=build-dir=$(BUILD)/wheel-tree -w $(BUILD)/wheel .
+	    --disable-pip-version-check --config-settings=build-dir=$(BUILD)/wheel-tree \
+	    --config-settings=cmake.define.TASUKI_SPAM=ON --config-settings=cmake.define.SPAM_LIBRARIES_INSIDE=ON -w $(BUILD)/wheel .
 	@du -h $(BUILD)/wheel/*.whl
 
 # Debian packages of the last commit, for the Debian that this runs on.
@@ -193,7 +194,7 @@ check: $(BUILD)/release/build.ninja $(STAMPS)/venv-test
 test: build $(STAMPS)/venv-test $(STAMPS)/conformance $(STAMPS)/peers
 	@$(IN_VENV)/python tests/run.py --jobs $(JOBS)
 
-test-long: build $(STAMPS)/venv-test $(STAMPS)/system-deb $(STAMPS)/conformance $(STAMPS)/peers
+test-long: build $(STAMPS)/venv-test $(STAMPS)/system-deb $(STAMPS)/system-long $(STAMPS)/conformance $(STAMPS)/peers
 	@$(IN_VENV)/python tests/run.py --jobs $(JOBS) --long
 
 tidy: build $(STAMPS)/venv-test

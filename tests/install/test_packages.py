@@ -52,7 +52,7 @@ def machine(tmp_path):
 
 def test_a_package_stands_in_one_section_and_no_browser_in_the_builds():
     found = sections()
-    assert set(found) == {"build", "test", "deb", "demo"}
+    assert set(found) == {"build", "test", "deb", "long", "demo"}
     every = [package for packages in found.values() for package in packages]
     assert len(every) == len(set(every))
     for package in ("chromium", "gfortran", "clang", "valgrind", "gdb", "libgtest-dev"):
@@ -131,7 +131,7 @@ def targets_of(goal, tmp_path):
         ("demo", {"build", "demo"}, {"build", "demo"}),
         ("check", {"build", "demo", "test"}, {"build", "demo", "test"}),
         ("test", {"build", "demo", "test"}, {"build", "demo", "test"}),
-        ("test-long", {"build", "deb", "demo", "test"}, {"build", "demo", "test"}),
+        ("test-long", {"build", "deb", "demo", "test", "long"}, {"build", "demo", "test"}),
         ("deb", {"build", "deb", "test"}, set()),
         ("peers", {"build"}, set()),
     ],
