@@ -23,6 +23,7 @@ SIZES = {"": 1, "B": 1}
 SIZES |= {f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)}
 SIZES |= {f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)} | {"kB": 1000}
 TIMES = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+OF_TWO = {"pingpong", "ping", "bidirectional"}
 FIELDS = "pattern ranks bytes count [measured seconds]"
 
 
@@ -140,6 +141,20 @@ def quantity(text: str, units: dict, place: str, expected: str) -> float:
     if not math.isfinite(value):
         raise PatternsError(f"{place} = {text!r}, expected {expected}")
     return value
+
+
+def among(items: list[Item], ranks: int) -> list[Item]:
+    """The same list among another number of ranks: sizes and counts stay, and what was measured holds no
+    more where that number is another one. What two ranks do alone stays among two."""
+
+    def changed(item: Item) -> Item:
+        group, benchmark, _ = pattern_of(item.pattern)
+        of_two = benchmark in OF_TWO or (group == "point_to_point" and benchmark != "multi_pair")
+        if of_two or item.ranks == ranks:
+            return item
+        return dataclasses.replace(item, ranks=ranks, measured_seconds=None)
+
+    return [changed(item) for item in items]
 
 
 def predict(items: list[Item], pricer: Pricer) -> Prediction:

@@ -10,8 +10,10 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
+import made_traces  # noqa: E402
 import synthetic  # noqa: E402
 from command import tasuki  # noqa: E402
+from made_traces import Rank  # noqa: E402
 from tasuki import machines, model, patterns, pricing  # noqa: E402
 
 LINE = [(1e-6, 1e-10)]
@@ -183,6 +185,93 @@ def test_predict_prints_a_table_and_json():
     assert document["tasuki_prediction"] == 1
     assert document["seconds"] == pytest.approx(164.0, abs=0.05)
     assert [line["measured_seconds"] for line in document["lines"]] == [80.24, 86.86]
+
+
+def predicted(*words):
+    done = tasuki("predict", *words, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["lines"]
+
+
+@pytest.fixture
+def what_if(tmp_path):
+    """A list, and a table as `tasuki tune --host` writes it."""
+    (tmp_path / "list.txt").write_text("MPI_Allreduce 4 8 10 5s\nMPI_Send 2 64KiB 1 3s\nMPI_Send 2 1MiB 1\n")
+    row = {"software_ns": 2000, "latency_ns": 9000, "bytes_per_ns": 2.5, "eager_bytes_per_ns": 2}
+    network = row | {"long_ns": 21000, "long_bytes": 65536}
+    table = {"tasuki_tuning": 1, "made_on": {"processors": 4}, "messages": {"network": network}}
+    (tmp_path / "hosts.json").write_text(json.dumps(table))
+    (tmp_path / "node.json").write_text('{"tasuki_tuning": 1}')
+    return tmp_path
+
+
+def test_what_if_among_other_ranks(what_if):
+    """Sizes and counts stay, and a message stays one of two ranks; what was measured does not."""
+    reduced, sent, _ = predicted(what_if / "list.txt", "--machine", "k-computer", "--ranks", 64)
+    assert (reduced["ranks"], reduced["count"], reduced["measured_seconds"]) == (64, 10, None)
+    assert (sent["ranks"], sent["measured_seconds"]) == (2, 3)
+    price = pricing.Pricer(machines.load("k-computer")).price("MPI_Allreduce", 64, 8)
+    assert reduced["each_seconds"] == pytest.approx(price.seconds)
+    placed = predicted(what_if / "list.txt", "--machine", "k-computer", "--ranks", 64, "--map", "64x1")
+    assert placed[0] == reduced
+
+
+def test_a_tuning_table_is_a_machine_with_places(what_if):
+    words = what_if / "list.txt", "--machine", what_if / "hosts.json"
+    here, short, long = predicted(*words, "--map", "2x4")
+    assert "4 ranks" in here["how"] and here["each_seconds"] < 2e-6  # there is room on one node
+    assert short["each_seconds"] == pytest.approx(11e-6 + 65536 / 2e9)
+    assert long["each_seconds"] == pytest.approx(32e-6 + (1 << 20) / 2.5e9)
+    there = predicted(*words, "--map", "2x2")[0]
+    assert "hierarchical, 2x2 ranks" in there["how"] and there["each_seconds"] > 11e-6
+    many = predicted(*words, "--map", "8x4", "--ranks", 32)[0]
+    assert many["ranks"] == 32 and "8x4 ranks" in many["how"] and many["each_seconds"] > 2 * 11e-6
+    slow = predicted(*words, "--map", "2x2", "--set", "messages.network.latency_ns=1e6")[0]
+    assert slow["each_seconds"] > 1e-3
+    alone = predicted(what_if / "list.txt", "--machine", what_if / "node.json", "--map", "1x4")
+    assert alone[2]["how"] == "by messages.cache" and alone[2]["each_seconds"] < 1e-3
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (["hosts.json"], "expected --map NODESxRANKS"),
+        (["hosts.json", "--map", "2x"], "--map 2x: expected nodes and the ranks of each"),
+        (["hosts.json", "--map", "0x4"], "--map 0x4: expected nodes"),
+        (["hosts.json", "--map", "2x4", "--ranks", "6"], "--ranks 6 --map 2x4: expected 8 ranks"),
+        (["hosts.json", "--map", "3x1"], "list.txt:1: 4 ranks, --map 3x1 has room for 3"),
+        (["hosts.json", "--map", "2x3"], "4 ranks on nodes of 3: expected as many on each"),
+        (
+            ["hosts.json", "--map", "2x4", "--set", "latency=1"],
+            "--set latency: no parameter of a tuning table",
+        ),
+        (
+            ["hosts.json", "--map", "2x4", "--set", "messages.network.latency_ns=-1"],
+            "latency_ns = -1, expected",
+        ),
+        (
+            ["node.json", "--map", "2x4"],
+            "has no row messages.network, expected a table that `tasuki tune --host`",
+        ),
+        (["k-computer", "--map", "2x4"], "of k-computer are of 1 on a node: expected NODESx1"),
+        (["local", "--map", "2x4"], "local tells nothing of where its ranks were"),
+    ],
+)
+def test_what_if_that_nothing_tells_is_refused(what_if, monkeypatch, words, told):
+    monkeypatch.chdir(what_if)
+    done = tasuki("predict", "list.txt", "--machine", *words)
+    assert done.returncode == 2 and told in done.stderr, done
+    assert len(done.stderr.splitlines()) == 1, done
+
+
+def test_a_trace_has_the_calls_of_its_own_ranks(tmp_path):
+    """Among others it cannot be predicted, and messages within nodes and between them have one price."""
+    trace = tmp_path / "two.trace"
+    made_traces.write(trace, *(Rank(rank, 2).call("MPI_Barrier", 10, 11) for rank in range(2)))
+    words = "predict", trace, "--machine", "k-computer"
+    done = tasuki(*words, "--ranks", 4)
+    assert done.returncode == 2 and "calls of 2 ranks, and tells nothing of what 4 would call" in done.stderr
+    assert tasuki(*words, "--ranks", 2, "--map", "2x1").returncode == 0
 
 
 def test_fit_prints_segments_and_writes_a_machine(tmp_path, pricer):

@@ -11,6 +11,18 @@ import typer
 
 from tasuki.commands import Refusal
 
+NODES_MAX = 1 << 15  # and ranks of each: as tools/price.cpp
+
+Ranks = Annotated[
+    int | None,
+    typer.Option("-n", "--ranks", metavar="N", help="All patterns of a list among so many ranks.", min=1),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print a JSON document and nothing else.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print the lines as CSV.")]
+Map = Annotated[
+    str, typer.Option("--map", metavar="NODESxRANKS", help="Where the ranks are: 2x4 is 2 nodes of 4 each.")
+]
+
 
 def register(app: typer.Typer) -> None:
     app.command("predict")(predict)
@@ -33,8 +45,10 @@ def predict(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter of the machine. Repeatable."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document and nothing else.")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print the lines as CSV.")] = False,
+    ranks: Ranks = None,
+    map_: Map = "",
+    as_json: Json = False,
+    as_csv: Csv = False,
     compute_factor: Annotated[
         float, typer.Option(metavar="F", min=0, help="A trace's computing takes F times as long.")
     ] = 1.0,
@@ -55,6 +69,10 @@ def predict(
 
         tasuki predict list.txt --machine k-computer
 
+    What if it were 16 ranks on 2 nodes, with the network that `tasuki tune --host` measured?
+
+        tasuki predict list.txt --machine hosts.json --ranks 16 --map 2x8
+
     A trace (`mpiexec --trace=FILE …`) is replayed: each rank's calls, with the computing between them as it
     was.
     """
@@ -62,16 +80,16 @@ def predict(
     from tasuki.results import ResultsError
 
     if machine == "list":
-        print_machines()
-        return
+        return print_machines()
     if program is None:
         raise Refusal("predict: no FILE given, expected a list of patterns or a trace")
     try:
-        pricer = pricer_of(run, machine, changes or [])
+        place = placement_of(map_, ranks)
+        pricer = pricer_of(run, machine, changes or [], place)
         if is_trace(program):
-            replay_trace(program, pricer, compute_factor, as_json, as_csv)
+            replay_trace(program, pricer, compute_factor, as_json, as_csv, ranks, place)
             return
-        prediction = patterns.predict(patterns.load(program), pricer)
+        prediction = patterns.predict(items_of(program, ranks, place), pricer)
     except (ResultsError, machines.MachineError, pricing.PricingError, patterns.PatternsError) as error:
         raise Refusal(str(error)) from None
     if as_json:
@@ -89,11 +107,66 @@ def is_trace(path: pathlib.Path) -> bool:
     return trace.is_trace(path)
 
 
-def replay_trace(path: pathlib.Path, pricer, compute_factor: float, as_json: bool, as_csv: bool) -> None:
+def placement_of(text: str, ranks: int | None) -> tuple[int, int] | None:
+    """(nodes, ranks of each) of "2x4", which have so many ranks together."""
+    if not text:
+        return None
+    words = text.split("x")
+    if len(words) != 2 or not all(word.isdecimal() and 1 <= int(word) <= NODES_MAX for word in words):
+        raise Refusal(
+            f"predict: --map {text}: expected nodes and the ranks of each, 2x4, from 1 to {NODES_MAX}"
+        )
+    nodes, each = int(words[0]), int(words[1])
+    if ranks not in (None, nodes * each):
+        raise Refusal(f"predict: --ranks {ranks} --map {text}: expected {nodes * each} ranks")
+    return nodes, each
+
+
+def items_of(path: pathlib.Path, ranks: int | None, place: tuple[int, int] | None) -> list:
+    """The lines of a list, among another number of ranks where one is given."""
+    from tasuki import patterns
+
+    items = patterns.load(path)
+    items = items if ranks is None else patterns.among(items, ranks)
+    for item in items if place else ():
+        if item.ranks > place[0] * place[1]:
+            raise Refusal(
+                f"{item.place}: {item.ranks} ranks, --map {place[0]}x{place[1]} has room for "
+                f"{place[0] * place[1]}; --ranks N takes another number"
+            )
+    return items
+
+
+def must_fit_trace(path, ranks_traced: int, ranks: int | None, place: tuple[int, int] | None) -> None:
+    """A trace has the calls of its own ranks, and a message has one price, wherever its ranks are."""
+    wanted = ranks if ranks is not None else place[0] * place[1] if place else ranks_traced
+    if wanted != ranks_traced:
+        raise Refusal(
+            f"predict: {path} has the calls of {ranks_traced} ranks, and tells nothing of what {wanted} "
+            f"would call: expected {ranks_traced}, or a list of patterns"
+        )
+    if place and min(place) > 1:
+        raise Refusal(
+            f"predict: --map {place[0]}x{place[1]}: the messages of a trace have one price, within nodes and "
+            f"between them: expected 1x{ranks_traced} or {ranks_traced}x1, or a list of patterns"
+        )
+
+
+def replay_trace(
+    path: pathlib.Path,
+    pricer,
+    compute_factor: float,
+    as_json: bool,
+    as_csv: bool,
+    ranks: int | None = None,
+    place: tuple[int, int] | None = None,
+) -> None:
     from tasuki import replay, trace
 
     try:
-        found = replay.replay(trace.load(path), pricer, compute_factor)
+        loaded = trace.load(path)
+        must_fit_trace(path, loaded.parts[0].size, ranks, place)
+        found = replay.replay(loaded, pricer, compute_factor)
     except (trace.TraceError, replay.ReplayError) as error:
         raise Refusal(str(error)) from None
     if as_json:
@@ -104,22 +177,53 @@ def replay_trace(path: pathlib.Path, pricer, compute_factor: float, as_json: boo
         print(found.text())
 
 
-def pricer_of(run: pathlib.Path | None, machine: str, changes: list[str]):
+def pricer_of(
+    run: pathlib.Path | None, machine: str, changes: list[str], place: tuple[int, int] | None = None
+):
     """The machine that the options name, with the changes that they ask for."""
     from tasuki import machines, pricing, results
+    from tasuki.tuning import table_pricer
 
     if (run is None) == (machine == ""):
         told = "both --run and" if run else "neither --run nor"
         raise Refusal(f"predict: {told} --machine given, expected one of them")
+    numbers = dict(map(number_of, changes))
+    if machine and table_pricer.is_table(machine):
+        if place is None:
+            raise Refusal(
+                f"--machine {machine}: a tuning table has prices within a node and between nodes: expected "
+                "--map NODESxRANKS, too (tasuki predict)"
+            )
+        return table_pricer.load(machine, *place, numbers)
     found = machines.of_run(results.load(run)) if run else machines.load(machine)
-    for change in changes:
-        name, _, value = change.partition("=")
-        try:
-            number = float(value)
-        except ValueError:
-            raise Refusal(f"--set {change}: expected NAME=VALUE with a number") from None
+    for name, number in numbers.items():
         found = found.with_value(name, number)
+    if place is not None:
+        must_know_places(found, place)
     return pricing.Pricer(found)
+
+
+def number_of(change: str) -> tuple[str, float]:
+    name, _, value = change.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise Refusal(f"--set {change}: expected NAME=VALUE with a number") from None
+
+
+def must_know_places(machine, place: tuple[int, int]) -> None:
+    """The numbers of a machine are of so many ranks on a node, and of no others."""
+    known, shape = machine.value("ranks_per_node"), f"{place[0]}x{place[1]}"
+    if known is None:
+        raise Refusal(
+            f"--map {shape}: {machine.name} tells nothing of where its ranks were: expected a machine with "
+            "ranks_per_node, or a table that `tasuki tune --host` wrote"
+        )
+    if place[1] != known:
+        raise Refusal(
+            f"--map {shape}: the numbers of {machine.name} are of {known:g} on a node: expected "
+            f"NODESx{known:g}"
+        )
 
 
 def print_machines() -> None:
