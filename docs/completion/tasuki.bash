@@ -36,7 +36,10 @@ _tasuki() {
     --folder|--folder=) _tasuki_folders ;;
     --limit|--limit=) ;;
     --work|--work=) _tasuki_folders ;;
-    *) options="--quick -n --ranks --mpi --only --list -o --out --csv --resume --table --budget --width --cold --folder --limit --work --help" ;;
+    --nodes|--nodes=) ;;
+    --host|--host=) ;;
+    --network|--network=) _tasuki_words "fabric model" ;;
+    *) options="--quick -n --ranks --mpi --only --list -o --out --csv --resume --table --budget --width --cold --folder --limit --work --nodes --host --network --help" ;;
   esac ;;
   compare) case $previous in
     --mpi|--mpi=) _tasuki_folders ;;
@@ -75,8 +78,10 @@ _tasuki() {
     --run|--run=) _tasuki_files ;;
     --machine|--machine=) _tasuki_files ;;
     --set|--set=) ;;
+    -n|--ranks|--ranks=) ;;
+    --map|--map=) ;;
     --compute-factor|--compute-factor=) ;;
-    *) options="--run --machine --set --json --csv --compute-factor --help" ;;
+    *) options="--run --machine --set -n --ranks --map --json --csv --compute-factor --help" ;;
   esac ;;
   report) case $previous in
     -o|--out|--out=) _tasuki_files ;;

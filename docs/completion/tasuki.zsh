@@ -40,6 +40,9 @@ case $command in
       '--folder[Where MPI-IO'\''s files are made]:DIR:_files -/' \
       '--limit[A case that gives no sign of life for so long is ended]:SECONDS:' \
       '--work[Where built suites are kept]:DIR:_files -/' \
+      '--nodes[Divide the ranks among N virtual nodes that send over the network (Tasuki)]:N:' \
+      '--host[Divide the ranks among these hosts]:HOST\:N[,HOST\:N…:' \
+      '--network[Between virtual nodes]:fabric|model:(fabric model)' \
       '--help[print what the command takes]' \
       '*:file:_files'
     ;;
@@ -102,6 +105,9 @@ case $command in
       '--run[The machine]:RUN.json:_files' \
       '--machine[Another machine]:NAME|FILE:_files' \
       '--set[Change a parameter of the machine]:NAME=VALUE:' \
+      '-n[All patterns of a list among so many ranks]:N:' \
+      '--ranks[All patterns of a list among so many ranks]:N:' \
+      '--map[Where the ranks are]:NODESxRANKS:' \
       '--json[Print a JSON document and nothing else]' \
       '--csv[Print the lines as CSV]' \
       '--compute-factor[A trace'\''s computing takes F times as long]:F:' \

@@ -14,6 +14,7 @@ import subprocess
 
 import tasuki
 from tasuki import environment
+from tasuki.tuning.placement import Placement
 
 # What a launcher above us leaves in the environment: with it a job would take itself for a part of another.
 OF_A_JOB = (
@@ -41,6 +42,7 @@ class Implementation:
     crowded: list[str] = dataclasses.field(default_factory=list)
     own_variables: dict[str, str] = dataclasses.field(default_factory=dict)
     tuning: str = ""  # the table that it chooses by; empty: its own
+    placement: Placement = Placement()  # where ranks are: on this machine, or on nodes
 
     @property
     def mpiexec(self) -> pathlib.Path:
@@ -66,7 +68,14 @@ class Implementation:
     def launch(self, ranks: int, *words) -> list[str]:
         """The words that run a program with so many ranks."""
         options = self.pinned if ranks <= environment.cores() else self.crowded
+        options = [*options, *self.placement.options(ranks)]
         return [str(word) for word in (self.mpiexec, *options, "-n", ranks, *words)]
+
+    def placed(self, placement: Placement) -> Implementation:
+        """The same, with its ranks on several nodes."""
+        if placement.nodes > 1 and self.kind != "tasuki":
+            raise ImplementationError(f"{self.name} is {self.kind}: --nodes and --host are for Tasuki alone")
+        return dataclasses.replace(self, placement=placement)
 
     def with_table(self, path: str | pathlib.Path) -> Implementation:
         """The same, choosing by this tuning table."""
@@ -89,13 +98,14 @@ class Implementation:
             "pinned": self.pinned,
             "crowded": self.crowded,
             "tuning": self.tuning,
+            "placement": str(self.placement),
         }
 
 
 def recognise(told: str) -> tuple[str, str]:
     """(kind, version) by what a launcher says of itself."""
     for kind, pattern in (
-        ("tasuki", r"\(Tasuki\) (\S+)"),
+        ("tasuki", r"\(Tasuki\) ([^\s,]+)"),
         ("impi", r"Intel\(R\) MPI Library.*?Version (\S+.*)"),
         ("openmpi", r"\((?:Open MPI|OpenRTE)\) (\S+)"),
         ("mpich", r"HYDRA build details:\s*Version:\s*(\S+)"),

@@ -95,7 +95,7 @@ def build(implementation: Implementation, work: pathlib.Path | None = None) -> p
     built = ready(implementation)
     if built:
         return built
-    folder = (work or work_folder()) / "mbl" / key_of(implementation)
+    folder = (work or work_folder()).absolute() / "mbl" / key_of(implementation)  # jobs start elsewhere
     if (folder / "mbl").exists():
         return folder / "mbl"
     try:

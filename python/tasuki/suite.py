@@ -176,9 +176,19 @@ class Session:
         self.watch.stage(f"{implementation.name}: building the suite")
         self.program = programs.build(implementation, work)
         self.describe()
-        self.scratch = tempfile.TemporaryDirectory(prefix="tasuki-bench-")
+        self.scratch = tempfile.TemporaryDirectory(prefix="tasuki-bench-", dir=self.shared_folder(work))
         self.cases: dict[tuple[int, str], list[Case]] = {}
         self.list_all()
+
+    def shared_folder(self, work: pathlib.Path | None) -> pathlib.Path | None:
+        """Jobs start in a folder that all hosts see, as they see the suite; on one machine in any."""
+        if not self.implementation.placement.hosts:
+            return None
+        folder = (
+            pathlib.Path(self.settings.folder) if self.settings.folder else work or programs.work_folder()
+        )
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
 
     def close(self) -> None:
         self.scratch.cleanup()

@@ -1,5 +1,5 @@
 """`tasuki tune --host` measures the network between hosts; jobs over hosts choose by its row in the table;
-how good that choice is can be measured there."""
+how good that choice is can be measured there; and the suite runs there."""
 
 import json
 import pathlib
@@ -75,3 +75,22 @@ def test_regret_is_measured_over_hosts(make_hosts):
     assert {"binomial", "chain"} <= {series.split("/")[0] for series in rows}
     assert "flag_based" not in rows and sum(row["chosen"] for row in rows.values()) == 1
     assert "regret: median" in done.stdout and "predictions: median error" in done.stdout
+
+
+def test_bench_runs_over_hosts(make_hosts):
+    """Jobs start in a folder that all hosts see: /tmp, where they start otherwise, each has for itself."""
+    hosts = make_hosts(2)
+    out = hosts.shared_folder / "run.json"
+    words = [sys.executable, "-m", "tasuki", "bench", "--quick", "--budget", "0.001", "-o", out]
+    words += ["--host", "node1:2,node2:2", "-n", "2", "--folder", hosts.shared_folder]
+    for name in ("point_to_point/latency", "io/open", "limit/line"):
+        words += ["--only", name]
+    installed = harness.PREFIX / "lib/tasuki/python"
+    done = hosts[0].run(words, environment={"PYTHONPATH": str(installed)})
+    assert done.returncode == 0, done.text
+    document = json.loads(out.read_text())
+    assert document["implementation"]["placement"] == "hosts node1:2,node2:2"
+    assert {row["benchmark"] for row in document["rows"]} == {"latency", "open"}
+    latency = min(row["median_seconds"] for row in document["rows"] if row["benchmark"] == "latency")
+    assert latency > 0 and not document["troubles"]
+    assert document["left_out"] and all("no memory to share" in line for line in document["left_out"])

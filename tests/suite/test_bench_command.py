@@ -17,8 +17,9 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 
-from tasuki import cli, commands, results
+from tasuki import cli, commands, implementation, programs, results
 from tasuki.environment import SETTINGS
+from tasuki.tuning import placement
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PREFIX = pathlib.Path(os.environ.get("TASUKI_TEST_PREFIX", ROOT / "build" / "prefix")).resolve()
@@ -166,6 +167,11 @@ def test_a_job_that_cannot_start_is_one_clear_line(fake):
         (("--only", "nonsense"), "expected one of fake, other, start_up"),
         (("--folder", "/nowhere"), "--folder /nowhere: expected a folder"),
         (("--table", "table.json"), "fake is unknown: a tuning table is for Tasuki alone"),
+        (("--nodes", "2"), "fake is unknown: --nodes and --host are for Tasuki alone"),
+        (("--nodes", "0"), "--nodes 0: expected a number from 1 on"),
+        (("--nodes", "3"), "-n 2: expected a rank or more on each of the 3 nodes"),
+        (("--host", "a,a"), "--host a,a: expected different hosts"),
+        (("--network", "wire"), "--network wire: expected fabric or model"),
     ],
     ids=str,
 )
@@ -231,6 +237,45 @@ def test_every_quick_case_runs_on(name, tmp_path):
     listed = bench(*words, "--list", PYTHONPATH=INSTALLED).stdout
     assert len(run.rows) + len(run.left_out) == int(listed.splitlines()[-1].split()[0])
     assert len(run.frame()) == len(run.rows)
+
+
+def test_the_ranks_may_be_on_several_nodes(tmp_path):
+    """Whatever the folder is from which it is started; what needs memory that ranks share is left out."""
+    words = ("--quick", "-n", "2", "--nodes", "2", "--only", "point_to_point/latency", "--only", "rma/shared")
+    done = bench(*words, "--budget", "0.001", "-o", tmp_path / "run.json", PYTHONPATH=INSTALLED)
+    run = results.load(tmp_path / "run.json")
+    assert done.returncode == 0 and not run.troubles, f"{done.stderr}\n{run.troubles}"
+    assert run.implementation["placement"] == "2 virtual nodes, network fabric"
+    assert {row.benchmark for row in run.rows} == {"latency"}
+    assert run.left_out and all("not all on one node" in line for line in run.left_out)
+    again = (
+        "--quick",
+        "-n",
+        "2",
+        "--resume",
+        "-o",
+        tmp_path / "run.json",
+        "--only",
+        "point_to_point/latency",
+    )
+    told = bench(*again, "--budget", "0.001", PYTHONPATH=INSTALLED)
+    assert told.returncode == 2 and "placement was '2 virtual nodes, network fabric'" in told.stderr
+
+
+def test_a_job_has_the_words_of_its_place(tmp_path):
+    prefix = fake_mpi.make(tmp_path / "fake")
+    one = implementation.Implementation("ours", prefix, "tasuki")
+    over_hosts = one.placed(placement.of(None, "a:4,b:4", "fabric"))
+    assert over_hosts.launch(3, "mbl")[1:] == ["--host", "a:4,b:4", "--ppn", "2", "-n", "3", "mbl"]
+    over_nodes = one.placed(placement.of(2, "", "model"))
+    assert over_nodes.launch(4, "mbl")[1:] == ["--nodes", "2", "--network", "model", "-n", "4", "mbl"]
+    assert one.launch(4, "mbl")[1:] == ["-n", "4", "mbl"]
+
+
+def test_the_suite_is_found_from_any_folder(fake, monkeypatch):
+    monkeypatch.chdir(fake.folder)
+    built = programs.build(implementation.find(str(fake.prefix)), pathlib.Path("here"))
+    assert built.is_absolute() and built.is_relative_to(fake.folder)
 
 
 def test_two_are_compared_in_turns(fake):

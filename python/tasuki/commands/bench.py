@@ -18,15 +18,18 @@ from tasuki import suite
 from tasuki.commands import Refusal, options
 from tasuki.implementation import Implementation, ImplementationError, find
 from tasuki.results import ResultsError, Run, load
+from tasuki.tuning import TuningError, placement
+from tasuki.tuning.placement import NETWORKS
 
 RANKS_MAX = 4096
 UNSTABLE = 0.2  # a median's interval wider than this part of it is told
 # Fields that must be the same in a file that --resume goes on with.
 SAME = {
-    "implementation": ("name", "kind", "version", "mpiexec", "tuning"),
+    "implementation": ("name", "kind", "version", "mpiexec", "tuning", "placement"),
     "settings": ("budget_seconds", "width", "quick", "cold"),
     "environment": ("host", "cpu", "processors", "variables"),
 }
+ABSENT = {"placement": str(placement.Placement())}  # what files of former releases do not say
 
 
 def register(app: typer.Typer) -> None:
@@ -49,6 +52,9 @@ def bench(
     folder: options.Folder = None,
     limit: options.Limit = None,
     work: options.Work = None,
+    nodes: options.Nodes = None,
+    host: options.Host = "",
+    network: options.Network = NETWORKS[0],
 ) -> None:
     """Measures an MPI library with the benchmark suite.
 
@@ -66,6 +72,8 @@ def bench(
         tasuki bench -n 2,4,8 --only collectives -o run.json   one group, three numbers of ranks
 
         tasuki bench --list --only rma                         what there is to measure
+
+        tasuki bench --quick -n 4 --host a:2,b:2 -o run.json   two ranks on each of two hosts
 
     Then: `tasuki fit run.json`, `tasuki report run.json mpich.json -o report.html`,
     `tasuki compare mpich.json run.json`. docs/results.md describes the file, docs/mbl.md the suite.
@@ -85,6 +93,7 @@ def bench(
         )
         implementation = find(mpi)
         implementation = implementation.with_table(table) if table else implementation
+        implementation = implementation.placed(placed(nodes, host, network, settings.ranks))
         if list_:
             return print_list(implementation, settings, work)
         for path in filter(None, (out, csv)):
@@ -104,6 +113,18 @@ def ranks_of(texts: list[str]) -> list[int]:
                 raise Refusal(f"bench: -n {text}: {word!r}, expected numbers of ranks from 1 to {RANKS_MAX}")
             found.append(int(word))
     return list(dict.fromkeys(found))
+
+
+def placed(nodes: int | None, host: str, network: str, ranks: list[int]) -> placement.Placement:
+    if network not in NETWORKS:
+        raise Refusal(f"bench: --network {network}: expected {' or '.join(NETWORKS)}")
+    try:
+        found = placement.of(nodes, host, network)
+    except TuningError as error:
+        raise Refusal(f"bench: {error}") from None
+    if min(ranks) < found.nodes:
+        raise Refusal(f"bench: -n {min(ranks)}: expected a rank or more on each of the {found.nodes} nodes")
+    return found
 
 
 def positive(option: str, value: float | None) -> float | None:
@@ -143,7 +164,7 @@ def resumed(
     }
     for part, names in SAME.items():
         for name in names:
-            then = getattr(run, part).get(name)
+            then = getattr(run, part).get(name, ABSENT.get(name))
             if then != now[part][name]:
                 raise Refusal(
                     f"bench: --resume: {path}: {part}.{name} was {then!r} and is {now[part][name]!r}: "

@@ -61,6 +61,23 @@ Folder = Annotated[
     pathlib.Path | None,
     typer.Option(metavar="DIR", help="Where MPI-IO's files are made: on the file system to measure."),
 ]
+Nodes = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", help="Divide the ranks among N virtual nodes that send over the network (Tasuki)."
+    ),
+]
+Network = Annotated[
+    str,
+    typer.Option(metavar="fabric|model", help="Between virtual nodes: libfabric, or the imitated network."),
+]
+Host = Annotated[
+    str,
+    typer.Option(
+        metavar="HOST:N[,HOST:N…]",
+        help="Divide the ranks among these hosts, as mpiexec --host takes them (Tasuki).",
+    ),
+]
 Limit = Annotated[
     float | None,
     typer.Option(metavar="SECONDS", help="A case that gives no sign of life for so long is ended, and told."),
