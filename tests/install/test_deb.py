@@ -64,12 +64,14 @@ def test_the_packages_need_what_the_build_needs():
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory):
+    """Their folder, and the commit that they are of."""
     folder = tmp_path_factory.mktemp("deb") / "out"
+    commit = output("git", "-C", ROOT, "rev-parse", "--short=12", "HEAD")
     made = subprocess.run(
         [ROOT / "tools/make-deb", folder], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert made.returncode == 0, made.stdout[-3000:] + made.stderr[-3000:]
-    return folder
+    return folder, commit
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +97,10 @@ def inside(root, script):
     """In the Debian, with processes and devices of its own that end with it."""
     mounts = "mount -t proc proc /proc && mount -t tmpfs tmpfs /dev/shm"
     words = ["unshare", "--mount", "--pid", "--fork", "chroot", root, "sh", "-c", f"{mounts} && {script}"]
-    return output(*words, PATH="/usr/sbin:/usr/bin:/sbin:/bin", DEBIAN_FRONTEND="noninteractive")
+    variables = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive"}
+    ran = subprocess.run(words, capture_output=True, text=True, env=variables, check=False)
+    assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-3000:]
+    return ran.stdout
 
 
 def files(root):
@@ -109,15 +114,15 @@ def files(root):
 @pytest.mark.skipif(not LONG, reason="builds everything: TASUKI_TEST_LONG=1")
 @pytest.mark.timeout(3600)
 def test_a_bare_debian_takes_the_packages_and_gives_them_back(packages, debian):
+    folder, commit = packages
     before = files(debian)
     (debian / "root/sum.c").write_text(RANKS)
     (debian / "packages").mkdir()
-    for package in packages.glob("*.deb"):
+    for package in folder.glob("*.deb"):
         (debian / "packages" / package.name).write_bytes(package.read_bytes())
     inside(debian, "apt-get update && apt-get install -y --no-install-recommends /packages/*.deb")
     told = inside(debian, CHECKED).splitlines()
     assert told[:2] == ["sum 6", "sum 6"]
-    commit = output("git", "-C", ROOT, "rev-parse", "--short=12", "HEAD")
     assert told[2].endswith(f"commit {commit}") and told[3].endswith("/tasuki/bin/mpiexec")
     assert "-lmpi_abi" in told[4] and told[5] == told[2].replace("mpiexec", "tasuki")
     assert told[6].endswith("/MPI_Send.3tasuki.gz")
