@@ -164,6 +164,19 @@ def test_what_the_library_tells_is_recorded(record, program):
     assert all(re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", part.head["allowed"]) for part in trace.parts)
 
 
+def test_the_algorithm_of_a_collective_and_its_runner_up_are_recorded(record):
+    """One that was asked for, and what the model says of it and of the quickest other one."""
+    done, trace = record(2, standard(), "ways", environment={"TASUKI_ALLREDUCE_ALGORITHM": "ring"})
+    assert done.returncode == 0, done.text
+    frame = trace.frame()
+    assert list(frame[frame["function"] == "MPI_Allreduce"]["algorithm"]) == ["allreduce_ring"] * 2
+    for part in trace.parts:
+        row = part.columns["predicted"].argmax()
+        assert part.columns["predicted"][row] > 0 and part.columns["runner_up_predicted"][row] > 0
+        name = part.algorithms[int(part.columns["runner_up"][row])]
+        assert name.startswith("allreduce_") and name != "allreduce_ring"
+
+
 def expect_requests(trace, ranks):
     """The receive from anywhere got the message of the rank before, which was shorter than its buffer; the
     persistent ones are started and done twice."""

@@ -25,7 +25,8 @@ PATH = {
         "plan_chosen": ("choose",),
         "run": ("admit", "restart", "begin_single_copy", "advance", "end_single_copy", "close"),
         "admit": (),
-        "restart": (),
+        "restart": ("count_algorithm",),
+        "count_algorithm": (),
         "close": (),
         "advance": ("start_round",),
         "start_round": ("run_single_copy_step",),
@@ -67,7 +68,7 @@ BESIDE = {
     *("refuse", "call_recorded", "check_length", "look_for_cuts"),
     *("awaits_hold", "ends_awake", "activate"),
     *("run_step", "combine", "accept", "memory_of", "refuse_memory", "is_copied", "is_read"),
-    *("problem", "parameters", "parameters_for", "round_up"),
+    *("problem", "parameters", "parameters_for", "round_up", "set_choice"),
 }
 
 

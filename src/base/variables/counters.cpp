@@ -38,6 +38,15 @@ constexpr std::array<AlgorithmName, kAlgorithms> kAlgorithmNames = [] {
   return names;
 }();
 
+/// What `collective_algorithm` says: none, or one of them.
+constexpr std::array<const char*, kAlgorithms + 1> kAlgorithmItems = [] {
+  std::array<const char*, kAlgorithms + 1> items{"none"};
+  for (std::size_t number = 0; number < kAlgorithms; ++number)
+    items[number + 1] = kAlgorithmNames[number].text;
+  return items;
+}();
+constexpr EnumRow kAlgorithmStates = {"collective_algorithm", kAlgorithmItems.data(), kAlgorithms + 1};
+
 constexpr CounterRow algorithm(int number) {
   return {kAlgorithmNames[static_cast<std::size_t>(number)].text,
           CounterClass::kCounter,
@@ -149,6 +158,19 @@ constexpr CounterRow kRows[] = {
      "collectives started, those that make communicators too"},
     {"comm_collectives", kCounter, kUserDetail, Part::kCollectives, 0,
      "collectives started on the communicator", Bind::kComm},
+    {"collective_algorithm", kState, kTunerDetail, Part::kCollectives,
+     offsetof(Counters, last_collective.algorithm), "which algorithm the last collective took",
+     Bind::kNoObject, &kAlgorithmStates},
+    {"collective_runner_up", kState, kTunerDetail, Part::kCollectives,
+     offsetof(Counters, last_collective.runner_up),
+     "of the other algorithms of the last collective that for which the shortest time is predicted; none "
+     "where none was to be chosen",
+     Bind::kNoObject, &kAlgorithmStates},
+    {"collective_predicted_ns", kLevel, kTunerDetail, Part::kCollectives,
+     offsetof(Counters, last_collective.predicted_ns),
+     "nanoseconds that were predicted for the algorithm of the last collective"},
+    {"collective_runner_up_ns", kLevel, kTunerDetail, Part::kCollectives,
+     offsetof(Counters, last_collective.runner_up_ns), "nanoseconds that were predicted for its runner-up"},
     {"io_collective_accesses", kCounter, kUserBasic, Part::kFiles,
      offsetof(Counters, files.collective_accesses), "collective accesses to files"},
     {"io_two_phase_accesses", kCounter, kUserBasic, Part::kFiles,

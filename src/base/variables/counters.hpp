@@ -84,6 +84,15 @@ struct FileCounts {
   std::uint64_t owner_requests = 0;  // messages to the owner of a shared file pointer or of range locks
 };
 
+/// The last collective of the program's, and what the model said when its algorithm was chosen. Algorithms
+/// are numbered from 1, in the order of base/variables/algorithm_table.hpp; 0: none.
+struct LastCollective {
+  std::uint64_t algorithm = 0;
+  std::uint64_t runner_up = 0;  // the cheapest of the others
+  std::uint64_t predicted_ns = 0;
+  std::uint64_t runner_up_ns = 0;
+};
+
 /// The values of `progress_state`.
 enum ProgressState : std::uint64_t { kAwake = 0, kAsleep = 1 };
 
@@ -116,6 +125,7 @@ struct Counters {
 
   std::uint64_t collectives = 0;
   std::uint64_t algorithms[kAlgorithmsMax] = {};  // by number in base/variables/algorithm_table.hpp
+  LastCollective last_collective;
 
   FileCounts files;
 

@@ -102,10 +102,10 @@ void plan_chosen(Execution& execution, const Problem& problem, int root, const C
     execution.call_recorded(*hierarchy,
                             hierarchy->records().take(*algorithm.collective, nodes, hierarchy->node(),
                                                       execution.comm().rank, root, data));
-    execution.schedule.algorithm = selection.algorithm;
+    execution.schedule.set_choice(selection);
     return;
   }
-  execution.schedule.algorithm = selection.algorithm;
+  execution.schedule.set_choice(selection);
   algorithm.schedule(execution.schedule,
                      {.self = execution.self(),
                       .root = root,
@@ -137,7 +137,15 @@ void Execution::restart() {
   round_ = 0;
   error_ = recorded_ != nullptr ? recorded_->error : 0;
   over = false;
-  if (schedule.algorithm >= 0 && !comm_->hidden) ++process_.counters.algorithms[schedule.algorithm];
+  if (schedule.algorithm >= 0 && !comm_->hidden) count_algorithm();
+}
+
+void Execution::count_algorithm() {
+  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
+  const Selection& said = schedule.choice;
+  ++process_.counters.algorithms[schedule.algorithm];
+  process_.counters.last_collective = {number(schedule.algorithm + 1), number(said.runner_up + 1),
+                                       number(said.predicted_ns), number(said.runner_up_ns)};
 }
 
 bool Execution::advance(bool* moved) {

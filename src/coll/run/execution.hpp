@@ -131,6 +131,7 @@ class Execution : public BoundSchedule {
   bool ends_awake(Progress::Patience& patience);
 
  private:
+  void count_algorithm();
   void start_round();
   void run_step(const Step& step);
   void reduce_step(const Step& step);

@@ -139,6 +139,7 @@ Place Schedule::scratch_elements(Count count, const TypeShape& type) {
 
 void Schedule::clear() {
   algorithm = -1;
+  choice = {};
   shows_phases = false;
   steps.clear();
   round_ends.clear();

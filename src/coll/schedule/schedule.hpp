@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "tuning/choose.hpp"
 
 namespace tasuki {
 
@@ -163,7 +164,10 @@ struct Schedule {
   std::vector<Count> boundaries;           // working memory of the algorithms, here so that it is used again
   std::vector<std::vector<Count>> counts;  // arrays that parts refer to
   int algorithm = -1;  // which was chosen: its number in base/variables/algorithm_table.hpp; -1: of none
+  Selection choice;    // what the model said; empty where there was none to choose
   bool shows_phases = false;  // this rank offers or signals
+
+  void set_choice(const Selection& chosen) { choice = chosen, algorithm = chosen.algorithm; }
 
   /// `block` is the rank of the peer but in neighbourhood collectives.
   void send(Place from, Count count, ElementType type, int peer) { send(from, count, type, peer, peer); }

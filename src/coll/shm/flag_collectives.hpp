@@ -65,7 +65,9 @@ inline constexpr unsigned kBlocksShown = 2;
 /// A flag-based collective on `comm` takes part.
 inline void count_by_flags(Comm& comm, FlagOperation operation) {
   if (!comm.hidden) [[likely]] {
-    ++comm.process.counters.algorithms[kFlagAlgorithms[static_cast<std::size_t>(operation)]];
+    const int algorithm = kFlagAlgorithms[static_cast<std::size_t>(operation)];
+    ++comm.process.counters.algorithms[algorithm];
+    comm.process.counters.last_collective = {.algorithm = static_cast<std::uint64_t>(algorithm) + 1};
     ++comm.process.counters.collectives;
   }
   ++comm.collective_sequences[0];
