@@ -135,6 +135,7 @@ def test_the_paper_of_the_k_computer():
             assert abs(one.off) <= 0.06, one
 
 
+@pytest.mark.timeout(1500)
 def test_all_of_the_k_computer():
     """82,944 nodes beside the paper's formula; else as many nodes of a box as it takes to be quick."""
     if os.environ.get("TASUKI_TEST_LONG"):

@@ -80,7 +80,7 @@ def test_what_is_sent_arrives_and_bounds_hold(kind, shape, at_a_time):
         exchange.Exchange(order, placement, per_node, layout, region, gap, regions, 0, 100, at_a_time)
         for order in exchange.ORDERS
         for placement in exchange.PLACEMENTS
-        for per_node, layout in ((1, "block"), (2, "block"), (2, "round_robin"))
+        for per_node, layout in ((2, "block"), (2, "round_robin"))
     ]
     for one in run(machine(kind, shape), *cases):
         assert one["cycles"] == one["cycles_of_file"] >= 5
@@ -142,6 +142,12 @@ def test_arrays_are_tried_with_each_other(tmp_path):
     found = exchange.read(path)
     assert len(found) == 10
     assert {one.even_bytes for one in found} == {4096}
+
+
+@pytest.mark.parametrize("name", ["link_bytes_per_second", "target_bytes_per_second"])
+def test_a_rate_of_nothing_is_refused(name):
+    with pytest.raises(simulation.SimulationError, match=f"{name} = 0, expected a number above 0"):
+        run(machine().with_value(name, 0), exchange.Exchange(region_bytes=8, regions=1))
 
 
 def test_what_is_too_large_or_unknown_is_refused():

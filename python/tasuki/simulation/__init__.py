@@ -93,6 +93,13 @@ def needed(machine: machines.Machine, name: str) -> float:
     return value
 
 
+def rate_of(machine: machines.Machine, name: str) -> float:
+    value = needed(machine, name)
+    if value <= 0:
+        raise SimulationError(f"{machine.name}: {name} = {value:g}, expected a number above 0")
+    return value
+
+
 def request(machine: machines.Machine, cases, shape=None, directions: int = 1, only_names=False) -> dict:
     """What the program reads. `shape`: of a torus or a crossbar, the machine's own if it is not given;
     `directions`: how many links of a node work at a time, which share all that a node can send."""
@@ -104,10 +111,9 @@ def request(machine: machines.Machine, cases, shape=None, directions: int = 1, o
         topology = dataclasses.replace(
             topology, shape=shape if topology.kind == "torus" else [math.prod(shape)]
         )
-    rate = needed(machine, "link_bytes_per_second")
-    total = machine.value("total_bytes_per_second")
-    if total is not None:
-        rate = min(rate, total / directions)
+    rate = rate_of(machine, "link_bytes_per_second")
+    if machine.value("total_bytes_per_second") is not None:
+        rate = min(rate, rate_of(machine, "total_bytes_per_second") / directions)
     network = {name: getattr(topology, name) for name in ("kind", "shape", "down", "up", "links", "slow")}
     document = {
         "topology": network | {"bytes_per_second": rate},
@@ -126,9 +132,9 @@ def request(machine: machines.Machine, cases, shape=None, directions: int = 1, o
         document["storage"] = {
             "targets": int(machine.value("storage_targets")),
             "targets_per_server": int(machine.value("targets_per_server") or 1),
-            "node_bytes_per_second": needed(machine, "storage_link_bytes_per_second"),
-            "server_bytes_per_second": needed(machine, "server_bytes_per_second"),
-            "target_bytes_per_second": needed(machine, "target_bytes_per_second"),
+            "node_bytes_per_second": rate_of(machine, "storage_link_bytes_per_second"),
+            "server_bytes_per_second": rate_of(machine, "server_bytes_per_second"),
+            "target_bytes_per_second": rate_of(machine, "target_bytes_per_second"),
         }
     return document
 
