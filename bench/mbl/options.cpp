@@ -20,6 +20,7 @@ const char kHelp[] =
   --only PREFIX...    cases whose ids begin with one of these
   --folder DIR        where the group io makes its files (the working directory)
   --cold              take the caches' content away before each sample
+  --thread-multiple   begin MPI with MPI_THREAD_MULTIPLE; one thread calls it all the same
   --out FILE          add the rows to FILE (standard output)
 )";
 
@@ -71,6 +72,8 @@ Options read_options(int argc, char** argv) {
       options.help = true;
     } else if (word == "--quick") {
       options.quick = true;
+    } else if (word == "--thread-multiple") {
+      options.thread_multiple = true;
     } else if (word == "--cold") {
       options.limits.cold = true;
     } else if (i + 1 < argc && take_value(word, argv[i + 1], options)) {

@@ -12,6 +12,7 @@ struct Options {
   bool list = false;
   bool help = false;
   bool quick = false;
+  bool thread_multiple = false;  // MPI is begun with MPI_THREAD_MULTIPLE
   Limits limits;
   std::string cases;              // a file of lines "ID BYTES"; empty: all
   std::vector<std::string> only;  // ids begin with one of these; empty: all

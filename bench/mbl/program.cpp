@@ -240,6 +240,17 @@ int refuse(const std::string& wrong, int rank) {
   return kExitWrongWord;
 }
 
+/// Begins MPI as the options say. Returns whether it gives what they ask for.
+bool begin(int* argc, char*** argv, const Options& options) {
+  if (!options.thread_multiple) {
+    MPI_Init(argc, argv);
+    return true;
+  }
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);
+  return provided == MPI_THREAD_MULTIPLE;
+}
+
 /// What mbl is for, between MPI_Init and the end. Returns the exit status.
 int run(const Options& options, double init_seconds) {
   int rank = 0, size = 1;
@@ -273,8 +284,11 @@ int run(const Options& options, double init_seconds) {
 }  // namespace mbl
 
 int main(int argc, char** argv) {
-  const double begin = mbl::monotonic_seconds();
-  MPI_Init(&argc, &argv);
-  const double init_seconds = mbl::monotonic_seconds() - begin;
-  return mbl::run(mbl::read_options(argc, argv), init_seconds);
+  mbl::Options options = mbl::read_options(argc, argv);
+  const double before = mbl::monotonic_seconds();
+  const bool begun = mbl::begin(&argc, &argv, options);
+  const double init_seconds = mbl::monotonic_seconds() - before;
+  if (!begun && options.wrong.empty())
+    options.wrong = "--thread-multiple: this MPI does not give MPI_THREAD_MULTIPLE";
+  return mbl::run(options, init_seconds);
 }

@@ -39,7 +39,7 @@ _tasuki() {
     --nodes|--nodes=) ;;
     --host|--host=) ;;
     --network|--network=) _tasuki_words "fabric model" ;;
-    *) options="--quick -n --ranks --mpi --only --list -o --out --csv --resume --table --budget --width --cold --folder --limit --work --nodes --host --network --help" ;;
+    *) options="--quick -n --ranks --mpi --only --list -o --out --csv --resume --table --budget --width --cold --thread-multiple --folder --limit --work --nodes --host --network --help" ;;
   esac ;;
   compare) case $previous in
     --mpi|--mpi=) _tasuki_folders ;;

@@ -56,6 +56,7 @@ class Settings:
     budget_seconds: float | None = None  # for a case's samples; None: BUDGET, or QUICK_BUDGET
     width: float = WIDTH
     cold: bool = False
+    thread_multiple: bool = False  # MPI is begun so; one thread calls it all the same
     only: list[str] = dataclasses.field(default_factory=list)
     case_limit_seconds: float | None = None
     folder: str = ""  # where files are made by the group io; empty: a temporary one
@@ -69,7 +70,7 @@ class Settings:
 
     def description(self) -> dict:
         """The field `settings` of docs/results.md."""
-        names = ("budget_seconds", "width", "quick", "cold", "ranks", "only", "folder")
+        names = ("budget_seconds", "width", "quick", "cold", "thread_multiple", "ranks", "only", "folder")
         return {name: getattr(self, name) for name in names}
 
 
@@ -333,6 +334,7 @@ class Group:
             words = [session.program, "--cases", folder / "cases", "--out", folder / "rows"]
             words += ["--budget", f"{settings.budget_seconds:g}", "--width", f"{settings.width:g}"]
             words += ["--folder", settings.folder or folder] + ["--cold"] * settings.cold
+            words += ["--thread-multiple"] * settings.thread_multiple
             one = session.implementation
             with launching.Job(one.launch(self.ranks, *words), one.variables(), folder) as job:
                 return self.follow(job, folder / "rows", settings.limit())

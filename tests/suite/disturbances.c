@@ -15,6 +15,13 @@ static int own_rank(void) {
   return rank;
 }
 
+/* The MPI has one thread at a time. */
+int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  const int code = PMPI_Init_thread(argc, argv, required, provided);
+  if (is_wanted("serialized")) *provided = MPI_THREAD_SERIALIZED;
+  return code;
+}
+
 /* The last byte of what is received is another one; after the first message: only while times are taken. */
 int MPI_Recv(void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
              MPI_Status* status) {

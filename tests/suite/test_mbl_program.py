@@ -281,6 +281,15 @@ def test_wrong_data_end_the_program(when, cases, disturb):
     assert any(line.get("id") == "start_up/group" for line in lines)
 
 
+def test_threads_are_asked_for_and_have_to_be_there(cases, disturb):
+    words = (*cases("start_up/group 0"), "--budget", "0.001")
+    assert len(rows_of(mbl(2, *words, environment=disturb("serialized")))) == 1
+    asked = (*words, "--thread-multiple")
+    assert len(rows_of(mbl(2, *asked))) == 1
+    done = mbl(2, *asked, environment=disturb("serialized"))
+    assert done.returncode == 2 and "this MPI does not give MPI_THREAD_MULTIPLE" in done.stderr, done.text
+
+
 def test_ranks_that_come_late_have_their_samples_taken_again(cases, disturb):
     words = (*cases(f"{PINGPONG} 8"), "--budget", "0.2", "--width", "1e-9")
     row = rows_of(mbl(2, *words, environment=disturb("late")))[0]

@@ -26,10 +26,13 @@ UNSTABLE = 0.2  # a median's interval wider than this part of it is told
 # Fields that must be the same in a file that --resume goes on with.
 SAME = {
     "implementation": ("name", "kind", "version", "mpiexec", "tuning", "placement"),
-    "settings": ("budget_seconds", "width", "quick", "cold"),
+    "settings": ("budget_seconds", "width", "quick", "cold", "thread_multiple"),
     "environment": ("host", "cpu", "processors", "variables"),
 }
-ABSENT = {"placement": str(placement.Placement())}  # what files of former releases do not say
+ABSENT = {
+    "placement": str(placement.Placement()),
+    "thread_multiple": False,
+}  # what files of former releases do not say
 
 
 def register(app: typer.Typer) -> None:
@@ -49,6 +52,7 @@ def bench(
     budget: options.Budget = None,
     width: options.Width = suite.WIDTH,
     cold: options.Cold = False,
+    thread_multiple: options.ThreadMultiple = False,
     folder: options.Folder = None,
     limit: options.Limit = None,
     work: options.Work = None,
@@ -87,6 +91,7 @@ def bench(
             budget_seconds=positive("--budget", budget),
             width=positive("--width", width),
             cold=cold,
+            thread_multiple=thread_multiple,
             only=only or [],
             case_limit_seconds=positive("--limit", limit),
             folder=folder_of(folder),

@@ -61,6 +61,10 @@ Folder = Annotated[
     pathlib.Path | None,
     typer.Option(metavar="DIR", help="Where MPI-IO's files are made: on the file system to measure."),
 ]
+ThreadMultiple = Annotated[
+    bool,
+    typer.Option("--thread-multiple", help="Begin MPI with MPI_THREAD_MULTIPLE: what that costs a call."),
+]
 Nodes = Annotated[
     int | None,
     typer.Option(
