@@ -39,8 +39,8 @@ constexpr BasicInfo complex(std::uint16_t number, const char* name,
           static_cast<std::uint8_t>(2 * external_part)};
 }
 
-constexpr BasicInfo unsupported(std::uint16_t number, const char* name, Representation representation,
-                                Group group) {
+[[maybe_unused]] constexpr BasicInfo unsupported(std::uint16_t number, const char* name,
+                                                 Representation representation, Group group) {
   return {number, name, representation, group, false, false, 0, 0, 1, 0};
 }
 

@@ -16,8 +16,8 @@ extern "C" void tasuki_fortran_unwritable(const void* address);  // of the C lib
 #include <ucontext.h>
 
 extern "C" {
-extern const std::int32_t __start_tasuki_ierror[] [[gnu::visibility("hidden")]];
-extern const std::int32_t __stop_tasuki_ierror[] [[gnu::visibility("hidden")]];
+[[gnu::visibility("hidden")]] extern const std::int32_t __start_tasuki_ierror[];
+[[gnu::visibility("hidden")]] extern const std::int32_t __stop_tasuki_ierror[];
 }
 
 namespace tasuki::fortran {
