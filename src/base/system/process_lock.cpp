@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
+#include "base/system/clock.hpp"
 #include "base/system/processor_hints.hpp"
 
 // It is there in a process that ThreadSanitizer watches, and null elsewhere.
@@ -20,6 +22,8 @@ extern "C" {
 namespace tasuki {
 namespace {
 
+constexpr std::int64_t kLookNs = 1'500;  // between two looks of a thread that waits for its turn
+constexpr int kOffersOfDue = 16;         // of its processor, when it has asked for the lock; then it sleeps
 constexpr int kSpins = 200;    // of a thread that waits for the favoured one; then it offers its processor,
 constexpr int kOffers = 1000;  // and then sleeps between its looks
 constexpr long kNapNanoseconds = 50'000;
@@ -47,21 +51,62 @@ void ProcessLock::lock_mutex() {
   if (may_favour_) share_or_favour();
 }
 
+/// Others wait, or one is inside.
 void ProcessLock::lock_among_others() {
-  if (overtakes_.load(std::memory_order_relaxed) >= kOvertakesMax) wait_for_another();
-  if (mutex_.try_lock()) {
+  if (is_due_.load(std::memory_order_relaxed)) wait_for_another();
+  if (has_turn() && mutex_.try_lock()) {
     overtakes_.fetch_add(1, std::memory_order_relaxed);
+    if (turn_of_.load(std::memory_order_relaxed) == kNobody) begin_turn();
     return;
   }
   waiting_.fetch_add(1, std::memory_order_relaxed);
-  mutex_.lock();
-  note_turn();
+  wait_for_turn();
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
+  is_due_.exchange(false, std::memory_order_relaxed);
+  begin_turn();
 }
 
-/// Of a thread that waited.
-void ProcessLock::note_turn() {
-  waiting_.fetch_sub(1, std::memory_order_relaxed);
-  overtakes_.exchange(0, std::memory_order_relaxed);
+/// Returns with the mutex.
+void ProcessLock::wait_for_turn() {
+  std::uint32_t takings = overtakes_.load(std::memory_order_relaxed) - 1;
+  std::uint32_t turns = turns_.load(std::memory_order_relaxed);
+  std::int64_t turn_ns = kTurnNs;
+  std::int64_t looked_ns = clock_ns();
+  std::int64_t turn_began_ns = looked_ns;
+  for (;;) {
+    // A thread that calls again and again is between two calls for less time than kLookNs.
+    sched_yield();
+    std::int64_t now_ns = clock_ns();
+    while (now_ns - looked_ns < kLookNs && turn_of_.load(std::memory_order_relaxed) != kNobody) {
+      relax_processor();
+      now_ns = clock_ns();
+    }
+    looked_ns = now_ns;
+    const std::uint32_t takings_now = overtakes_.load(std::memory_order_relaxed);
+    const bool is_left = std::exchange(takings, takings_now) == takings_now || has_turn();
+    if (is_left && mutex_.try_lock()) return;
+    if (const std::uint32_t turns_now = turns_.load(std::memory_order_relaxed); turns_now != turns) {
+      turns = turns_now;
+      turn_began_ns = now_ns;
+      turn_ns /= 2;
+    } else if (now_ns - turn_began_ns >= turn_ns) {
+      break;
+    }
+  }
+  is_due_.exchange(true, std::memory_order_relaxed);
+  for (int offers = 0; offers < kOffersOfDue; ++offers) {
+    for (int spin = 0; spin < kSpins; ++spin) {
+      if (mutex_.try_lock()) return;
+      relax_processor();
+    }
+    sched_yield();
+  }
+  mutex_.lock();
+}
+
+/// Of a thread that has the mutex, while others wait.
+void ProcessLock::begin_turn() {
+  turn_of_.exchange(this_thread(), std::memory_order_relaxed);
   turns_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -105,7 +150,8 @@ void ProcessLock::end_favour() {
       nap(kNapNanoseconds);
     }
   }
-  note_turn();
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
+  begin_turn();
 }
 
 bool threads_are_watched() {

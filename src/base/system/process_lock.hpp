@@ -2,10 +2,12 @@
 // for it, that no thread waits for longer than the others take a few turns, and that costs a thread which is
 // the only one to call next to nothing.
 //
-// A mutex of the system goes to whoever asks first when it is free: a thread that lets go of it and takes it
-// again at once has it nearly always, since those that sleep take long to come. That is good for the sum, for
-// a turn costs less than a change of threads, and bad for those that sleep. So overtaking is counted: after
-// kOvertakesMax turns of others, newcomers let one of those that wait go first.
+// A change of threads costs as much as a hundred short calls: lines of the cache move, and often the system
+// is asked. So a thread that calls again and again keeps the lock for a *turn* of many calls, and is asked
+// for it after kTurnNs. Those that wait meanwhile do not sleep on the mutex, which would make each unlock a
+// call of the system: they look now and then, offer their processor between two looks, and take the lock at
+// once where nobody has taken it since the last look. The longer one has waited, the sooner it asks; from
+// then on newcomers let it go first. Only one that has asked in vain for long sleeps on the mutex.
 //
 // Taking and giving back a mutex are two locked instructions, which wait for all that the processor has
 // written: nearly half of what a short message takes. So a thread that has taken it many times with no other
@@ -50,6 +52,12 @@ class ProcessLock {
     favour->inside.store(false, std::memory_order_release);
   }
 
+  /// unlock(), and this thread will not be back soon: others need not leave it the rest of its turn.
+  void let_go() {
+    if (is_wanted()) turn_of_.exchange(kNobody, std::memory_order_relaxed);
+    unlock();
+  }
+
   /// From now on a thread may be favoured, where the system has membarrier; returns whether it has. Before
   /// other threads use the lock.
   bool may_favour();
@@ -81,7 +89,7 @@ class ProcessLock {
 #endif
   }
 
-  static constexpr std::uint32_t kOvertakesMax = 32;
+  static constexpr std::int64_t kTurnNs = 50'000;
   static constexpr int kOffersMax = 200;
   static constexpr Thread kNobody = 0;
   static constexpr std::uint32_t kTurnsToFavourMax = 1 << 20;
@@ -108,7 +116,12 @@ class ProcessLock {
 
   void lock_mutex();
   void lock_among_others();
-  void note_turn();
+  bool has_turn() const {
+    const Thread whose = turn_of_.load(std::memory_order_relaxed);
+    return whose == kNobody || whose == this_thread();
+  }
+  void wait_for_turn();
+  void begin_turn();
   void share_or_favour();
   Favour* own_favour();
   void end_favour();
@@ -116,7 +129,9 @@ class ProcessLock {
   std::mutex mutex_;
   std::atomic<std::uint32_t> waiting_ = 0;    // threads that have asked for it, in lock()
   std::atomic<std::uint32_t> turns_ = 0;      // of threads that waited; writer: who holds the lock
-  std::atomic<std::uint32_t> overtakes_ = 0;  // since the last of these turns; writer: who holds the lock
+  std::atomic<std::uint32_t> overtakes_ = 0;  // takings while others waited; writer: who holds the lock
+  std::atomic<Thread> turn_of_ = kNobody;     // who may take the lock again while others wait
+  std::atomic<bool> is_due_ = false;          // a thread has waited for long enough
   std::atomic<Favour*> favoured_ = nullptr;   // release and acquire, of the owner; else see invariant 1
   Favour* by_favour_ = nullptr;               // the lock is held so; of who holds it, as all that follow
   std::deque<Favour> favours_;                // of all threads that have been favoured

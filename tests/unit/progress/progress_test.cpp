@@ -308,6 +308,30 @@ TEST(ProcessLock, IsHeldByOneThreadThoughOneIsFavouredMeanwhile) {
   EXPECT_FALSE(lock.is_favouring()) << "another thread has come";
 }
 
+// Lines of the cache and the system's help cost more than a hundred short calls.
+TEST(ProcessLock, StaysWithAThreadThatCallsAgainAndAgainForManyCalls) {
+  constexpr int kThreads = 3;
+  constexpr long kCallsOfEach = 40'000;
+  ProcessLock lock;
+  long calls = 0, changes = 0;
+  int last = -1;
+  std::vector<std::thread> threads;
+  for (int self = 0; self < kThreads; ++self) {
+    threads.emplace_back([&, self] {
+      for (long call = 0; call < kCallsOfEach; ++call) {
+        const std::lock_guard inside(lock);
+        ++calls;
+        changes += last != self;
+        last = self;
+      }
+    });
+  }
+  for (std::thread& one : threads) one.join();
+  EXPECT_EQ(calls, kThreads * kCallsOfEach);
+  EXPECT_LT(changes * 100, calls);
+  EXPECT_FALSE(lock.is_wanted());
+}
+
 TEST(ProcessLock, FavoursAThreadThatIsAloneUntilAnotherOneComes) {
   ProcessLock lock;
   const auto take_turns = [&lock](std::uint32_t turns) {
