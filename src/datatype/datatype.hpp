@@ -111,6 +111,9 @@ class PackCursor {
   Count position_ = 0;
 };
 
+/// Packs `count` elements for the call that runs; where they are large, without the process lock.
+void pack_all(Process& process, const void* buffer, Count count, const Datatype& datatype, void* to);
+
 /// Copies `count` elements of `from_type` at `from` to `to` as `to_count` of `to_type`; as many bytes as both
 /// hold. The fast way for contiguous and for equal types.
 void copy_typed(const void* from, Count from_count, const Datatype& from_type, void* to, Count to_count,

@@ -187,6 +187,7 @@ Process::Process(Starter& its_starter, Config configuration)
   keep_phase_spans(*this);
   messengers = std::make_unique<rma::Messengers>(*this);
   rank_reporter = std::make_unique<RankReporter>(*this);
+  progress->set_call({&line, &error_owner});
   progress->set_board(board, *rank_reporter);
 }
 

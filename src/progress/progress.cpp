@@ -195,9 +195,10 @@ void Progress::nap(Napping& mine) {
   const std::uint64_t polls = counters_.polls;
   const auto longest = std::chrono::nanoseconds(is_one_in_link ? kSleepNanosecondsMax : kNapNanosecondsAlone);
   ++counters_.sleeps;
-  const LineValues mine_on_line = let_go();
-  const bool rung = mine.bell.try_acquire_for(longest);
-  take_back(mine_on_line);
+  const bool rung = [&] {
+    const Unlocked unlocked = let_go();
+    return mine.bell.try_acquire_for(longest);
+  }();
   if (!rung && mine.place == Napping::Place::kAwake) mine.bell.acquire();  // it was about to be
   mine.place = Napping::Place::kAwake;
   mine.others_poll = counters_.polls != polls;
@@ -283,13 +284,8 @@ void Progress::look_for_home(std::int64_t now_ns) {
 
 void Progress::offer_processor() {
   ++counters_.yields;
-  if (!locking_) {
-    waiter_.offer_processor();
-    return;
-  }
-  const LineValues mine = let_go();
+  const Unlocked unlocked = let_go();
   waiter_.offer_processor();
-  take_back(mine);
 }
 
 /// Of a thread that spins. Where no other one of the rank is in MPI it spins on, as a rank of one thread
@@ -297,37 +293,13 @@ void Progress::offer_processor() {
 void Progress::give_others_turn() {
   if (lock_.is_wanted()) return give_way();
   if (napping_ == nullptr || napping_->next == nullptr) return;
-  const LineValues mine = let_go();
+  const Unlocked unlocked = let_go();
   waiter_.offer_processor();
-  take_back(mine);
 }
 
 void Progress::give_way() {
-  const LineValues mine = let_go();
+  const Unlocked unlocked = let_go();
   lock_.wait_for_another();
-  take_back(mine);
-}
-
-Progress::Release::Left Progress::step_out() {
-  const bool polling = std::exchange(polling_, false);
-  return {let_go(), polling};
-}
-
-void Progress::step_in(const Release::Left& left) {
-  take_back(left.line);
-  polling_ = left.polling;
-}
-
-LineValues Progress::let_go() {
-  const LineValues mine = board_ != nullptr ? values_of(board_->line) : LineValues{};
-  lock_.unlock();
-  return mine;
-}
-
-void Progress::take_back(const LineValues& mine) {
-  lock_.lock();
-  if (board_ == nullptr || board_->line.word.load(std::memory_order_relaxed) == mine.word) return;
-  put_back(mine, &board_->line);
 }
 
 std::uint32_t Progress::arm() {
@@ -343,11 +315,8 @@ bool Progress::sleep(std::uint32_t ticket) {
     ++sleepers_;
     counters_.state = kAsleep;
     const std::int64_t longest_ns = short_sleeps_ ? kShortSleepNanoseconds : kSleepNanosecondsMax;
-    if (locking_) {
-      const LineValues mine = let_go();
-      woken = waiter_.sleep(ticket, longest_ns);
-      take_back(mine);
-    } else {
+    {
+      const Unlocked unlocked = let_go();
       woken = waiter_.sleep(ticket, longest_ns);
     }
     woken |= longest_ns == kShortSleepNanoseconds;

@@ -24,10 +24,12 @@
 #include <cstdint>
 #include <semaphore>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/calls/call_board.hpp"
 #include "base/calls/stack_node.hpp"
+#include "base/calls/unlocked.hpp"
 #include "base/system/process_lock.hpp"
 #include "base/variables/counters.hpp"
 #include "base/variables/events.hpp"
@@ -70,28 +72,27 @@ class Progress {
   class Release {
    public:
     /// `bytes`: how much is to be copied; a little is not worth it.
-    explicit Release(Progress& progress, std::int64_t bytes = kBytesMin)
-        : progress_(progress.locking_ && bytes >= kBytesMin ? &progress : nullptr) {
-      if (progress_ != nullptr) [[unlikely]]
-        left_ = progress_->step_out();
-    }
-    ~Release() {
-      if (progress_ != nullptr) [[unlikely]]
-        progress_->step_in(left_);
-    }
-    Release(const Release&) = delete;
-    Release& operator=(const Release&) = delete;
+    explicit Release(Progress& progress, std::int64_t bytes = Unlocked::kBytesMin)
+        : poll_(progress.locking_ && bytes >= Unlocked::kBytesMin ? &progress : nullptr),
+          unlocked_(poll_.progress != nullptr ? &progress.lock_ : nullptr, progress.call_) {}
 
    private:
-    static constexpr std::int64_t kBytesMin = 32 << 10;
-    struct Left {
-      LineValues line;
-      bool polling;
+    /// What another thread's poll is not inside of, though this thread may be amid one.
+    struct PollLeft {
+      explicit PollLeft(Progress* of)
+          : progress(of), was_polling(of != nullptr && std::exchange(of->polling_, false)) {}
+      ~PollLeft() {
+        if (progress != nullptr) [[unlikely]]
+          progress->polling_ = was_polling;
+      }
+      PollLeft(const PollLeft&) = delete;
+      PollLeft& operator=(const PollLeft&) = delete;
+      Progress* const progress;
+      const bool was_polling;
     };
-    friend class Progress;
 
-    Progress* progress_;
-    Left left_;  // unset where there is no lock
+    const PollLeft poll_;  // before the next: what it writes needs the lock
+    const Unlocked unlocked_;
   };
   bool is_locking() const { return locking_; }
   /// Whether a hook runs: what is long is better left to the hook whose it is.
@@ -105,6 +106,8 @@ class Progress {
   void set_spin_count(std::int64_t spin_count) { spin_count_ = static_cast<std::uint32_t>(spin_count); }
   /// The processor that a rank which waits goes to now and then (Node::home_processor()); -1: none.
   void set_home(int processor) { home_ = processor; }
+  /// What is kept of a call while the lock is let go.
+  void set_call(const PresentCall& call) { call_ = call; }
   /// Whenever this rank has nothing to do it looks whether a report is asked for at its board.
   void set_board(CallBoard& board, Answerer& answerer) {
     board_ = &board;
@@ -256,10 +259,7 @@ class Progress {
   void offer_processor();   // the process lock with it
   void give_way();          // to a thread that waits for the lock
   void give_others_turn();
-  Release::Left step_out();
-  void step_in(const Release::Left& left);
-  LineValues let_go();  // of the process lock; another thread's call may stand on the line then
-  void take_back(const LineValues& mine);
+  Unlocked let_go() { return {locking_ ? &lock_ : nullptr, call_}; }
   void look_for_home(std::int64_t now_ns);
   void look_at_board();
   void note_wait(std::int64_t now_ns);
@@ -282,6 +282,7 @@ class Progress {
   std::thread::id helper_;      // of help_until()
   bool short_sleeps_ = false;
   std::uint32_t idle_polls_ = 0;  // in a row
+  PresentCall call_;
   CallBoard* board_ = nullptr;
   Answerer* answerer_ = nullptr;
   std::uint64_t answered_ = 0;       // the last question

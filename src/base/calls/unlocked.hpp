@@ -1,6 +1,7 @@
-// Unlocked: the process lock let go for a scope, by a blocking call that knows no Progress and only copies or
-// reduces much: MPI_Pack, MPI_Reduce_local. It is Progress::Release without the polls: such a call is never
-// amid one. docs/threads.md has the rules.
+// Unlocked: the process lock let go for a scope, so that the rank's other threads go on. It keeps what a call
+// has where other calls write theirs. Parts that know Progress use Progress::Release, which keeps a poll
+// besides; a blocking call of an object (MPI_Pack, MPI_Reduce_local) is never amid one. docs/threads.md has
+// the rules.
 #pragma once
 
 #include <cstdint>
@@ -10,31 +11,41 @@
 
 namespace tasuki {
 
+/// Where the call that runs has what the next one overwrites.
+struct PresentCall {
+  CallLine* line = nullptr;
+  ErrorOwner** error_owner = nullptr;
+};
+
 class Unlocked {
  public:
+  static constexpr std::int64_t kBytesMin = 32 << 10;
+
+  /// `lock`: null, if it is not held: then nothing is done.
+  Unlocked(ProcessLock* lock, const PresentCall& call) : lock_(lock), call_(call) {
+    if (lock_ == nullptr) [[likely]]
+      return;
+    step_out();
+  }
   /// `bytes`: how much is to be copied; a little is not worth it. Where calls hold no lock it does nothing.
   Unlocked(Process& process, std::int64_t bytes)
-      : process_(process.locking && bytes >= kBytesMin ? &process : nullptr) {
-    if (process_ == nullptr) return;
-    line_ = values_of(process.line);
-    error_owner_ = process.error_owner;
-    process.lock.unlock();
-  }
+      : Unlocked(process.locking && bytes >= kBytesMin ? &process.lock : nullptr,
+                 {&process.line, &process.error_owner}) {}
   ~Unlocked() {
-    if (process_ == nullptr) return;
-    process_->lock.lock();
-    put_back(line_, &process_->line);
-    process_->error_owner = error_owner_;
+    if (lock_ != nullptr) [[unlikely]]
+      step_in();
   }
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;
 
  private:
-  static constexpr std::int64_t kBytesMin = 32 << 10;
+  void step_out();
+  void step_in();
 
-  Process* process_;
-  LineValues line_;  // this and the next: another call's meanwhile
-  ErrorOwner* error_owner_ = nullptr;
+  ProcessLock* const lock_;
+  const PresentCall call_;
+  LineValues line_;  // this and the next: set where the lock was let go
+  ErrorOwner* error_owner_;
 };
 
 }  // namespace tasuki

@@ -76,6 +76,12 @@ Count for_each_chunk(Process& process, const Datatype& datatype, Count count, Co
 
 }  // namespace
 
+void pack_all(Process& process, const void* buffer, Count count, const Datatype& datatype, void* to) {
+  PackCursor cursor(datatype, count);
+  const Unlocked unlocked(process, cursor.total_bytes());
+  cursor.pack(buffer, to, static_cast<std::size_t>(cursor.total_bytes()));
+}
+
 namespace api {
 
 Code pack(Process& process, const void* inbuf, Count incount, Datatype* datatype, void* outbuf, Count outsize,
@@ -84,11 +90,7 @@ Code pack(Process& process, const void* inbuf, Count incount, Datatype* datatype
   if (const Code code = packed_size(process, incount, datatype, datatype->size, &bytes)) return code;
   if (const Code code = check_room(process, outbuf, "outbuf", outsize, "outsize", *position, bytes))
     return code;
-  PackCursor cursor(*datatype, incount);
-  {
-    const Unlocked unlocked(process, bytes);
-    cursor.pack(inbuf, static_cast<std::byte*>(outbuf) + *position, static_cast<std::size_t>(bytes));
-  }
+  pack_all(process, inbuf, incount, *datatype, static_cast<std::byte*>(outbuf) + *position);
   *position += bytes;
   return kSuccess;
 }

@@ -77,10 +77,7 @@ Code send_buffered(const void* buffer, Count count, Datatype& datatype, int dest
     pool->give_back(entry);
     return kSuccess;
   }
-  {
-    const Progress::Release released(*process.progress, bytes);
-    PackCursor(datatype, count).pack(buffer, entry->data, static_cast<std::size_t>(bytes));
-  }
+  pack_all(process, buffer, count, datatype, entry->data);
   if (p2p.checks != nullptr) p2p.checks->seal_next_as(count, datatype);
   const Ref<SendRequest> request(p2p.make_send(entry->data, bytes, byte_type(process), dest, tag, comm,
                                                Plane::kPointToPoint, SendMode::kStandard));

@@ -103,10 +103,7 @@ Code sendrecv_replace(Process& process, void* buf, Count count, Datatype* dataty
     if (heap == nullptr) return fail_memory(process, "count", count);
   }
   std::byte* copy = heap != nullptr ? heap.get() : stack;
-  {
-    const Progress::Release released(*process.progress, bytes);
-    PackCursor(*datatype, count).pack(buf, copy, static_cast<std::size_t>(bytes));
-  }
+  pack_all(process, buf, count, *datatype, copy);
   MessageChecks* const checks = process.p2p->checks.get();
   if (checks != nullptr && dest != kProcNull) checks->seal_next_as(count, *datatype);
   return exchange(copy, bytes, byte_type(process), dest, sendtag, buf, count, *datatype, source, recvtag,
@@ -133,10 +130,7 @@ Code isendrecv_replace(Process& process, void* buf, Count count, Datatype* datat
   const Count bytes = count * datatype->size;
   std::unique_ptr<std::byte[]> copy = allocate_for_user(bytes);
   if (copy == nullptr) return fail_memory(process, "count", count);
-  {
-    const Progress::Release released(*process.progress, bytes);
-    PackCursor(*datatype, count).pack(buf, copy.get(), static_cast<std::size_t>(bytes));
-  }
+  pack_all(process, buf, count, *datatype, copy.get());
   const std::byte* data = copy.get();
   if (MessageChecks* const checks = process.p2p->checks.get()) checks->seal_next_as(count, *datatype);
   *request = start_exchange(std::move(copy), data, bytes, byte_type(process), dest, sendtag, buf, count,
