@@ -94,7 +94,8 @@ struct Win final : ErrorOwner {
 
   /// What keeps accumulates at `target` atomic. REQUIRES: combines_here(target).
   rma::ElementGuard element_guard(int target) {
-    return control->element_guard(target, parts[static_cast<std::size_t>(target)].base);
+    return control->element_guard(target, parts[static_cast<std::size_t>(target)].base,
+                                  combining_unlocked != 0);
   }
 
   Process& process;
@@ -113,8 +114,9 @@ struct Win final : ErrorOwner {
       conflicts;  // behind SharedControl; null without it and below TASUKI_CHECK=3
   rma::Epoch epoch;
   bool has_stored = false;  // plain stores to mapped memory since order_memory() in calls/synchronization.cpp
-  std::uint32_t looks = 0;  // calls that programs make in loops, see looked() in calls/synchronization.cpp
-  Code pending_error = 0;   // of an operation that a target refused: the next synchronization reports it
+  int combining_unlocked = 0;  // threads of this rank that combine much without the process lock
+  std::uint32_t looks = 0;     // calls that programs make in loops, see looked() in calls/synchronization.cpp
+  Code pending_error = 0;      // of an operation that a target refused: the next synchronization reports it
 
   /// Of the last accumulate of one predefined type; programs use one again and again. Null type: none yet.
   rma::Combination combination;

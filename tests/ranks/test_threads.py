@@ -39,6 +39,15 @@ def test_a_mutex_of_the_user_taken_in_a_callback_keeps_no_other_thread_waiting(r
     assert "callbacks: right" in done.stdout, done.text
 
 
+@pytest.mark.parametrize("what", ["accumulate", "accumulate_alone", "get_accumulate"])
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_thread_amid_a_long_accumulate_keeps_no_other_one_waiting(run, ranks, what):
+    """One that waits for all of it is the time limit."""
+    done = run("beside.c", ranks, what, 256 if LONG else 32, timeout=60)
+    assert done.returncode == 0, done.text
+    assert f"beside {what}: right" in done.stdout, done.text
+
+
 @pytest.mark.parametrize("program, words", [("ring.c", ()), ("thread_storm.c", (1, 3, 100))])
 def test_a_thread_that_makes_progress_beside_all_kinds_of_programs(run, program, words):
     done = run(program, 2, *words, environment={"TASUKI_PROGRESS_THREAD": "1"}, timeout=120)

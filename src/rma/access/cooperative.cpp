@@ -87,6 +87,7 @@ bool combine_cooperatively(Win& win, const Combination& how, const OriginBuffer&
   if (how.has_padding() || how.op == kMpiNoOp) return false;
   const CopyAction action{.is_put = true, .op = how.op, .basic = how.type->predefined};
   return move_together(win, origin, remote, action, [&](const ByteRange& piece) {
+    const Progress::Release released(*win.process.progress, guard.admits_threads() ? piece.bytes() : 0);
     combine_array(how, guard, target + piece.begin, piece.bytes() / how.element_bytes(),
                   origin.address + piece.begin, nullptr);
   });

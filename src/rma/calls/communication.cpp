@@ -2,6 +2,7 @@
 // that is mapped (access/mapped.hpp), or as a message to the target (message/messenger.hpp).
 #include <algorithm>
 
+#include "base/calls/unlocked.hpp"
 #include "datatype/type_hash.hpp"
 #include "p2p/point_to_point.hpp"
 #include "progress/progress.hpp"
@@ -175,12 +176,28 @@ Code put_or_get(Process& process, bool is_put, const OriginBuffer& origin, int t
   return finished(win, request);
 }
 
-/// A rank is alone with the elements where it holds the target's lock exclusively; and where it only reads
-/// them and the hint says that the others do no other operation meanwhile.
+/// A rank is alone with the elements where it holds the target's lock exclusively, and none of its threads
+/// combines without the process lock; and where it only reads them and the hint says that the others do no
+/// other operation meanwhile.
 ElementGuard guard_of(Win& win, int target, std::uint16_t op) {
-  if (win.epoch.held(target) == Held::kExclusive) return {};
+  if (win.epoch.held(target) == Held::kExclusive && win.combining_unlocked == 0) return {};
   if (op == kMpiNoOp && win.hints.accumulate_ops == "same_op") return {};
   return win.element_guard(target);
+}
+
+/// Whether so many bytes are combined without the process lock. Then `guard` is one that threads can meet at,
+/// and they do until Win::combining_unlocked says that this one is through.
+bool combines_unlocked(Win& win, const Combination& how, const TargetBuffer& remote, ElementGuard* guard) {
+  if (!win.process.locking || remote.bytes() < Unlocked::kBytesMin || !win.control->is_shared()) return false;
+  ++win.combining_unlocked;
+  ElementGuard among_threads = win.element_guard(remote.rank);
+  if (!how.has_padding()) among_threads.demand_locks();
+  if (!how.has_padding() && !among_threads.admits_threads()) {
+    --win.combining_unlocked;
+    return false;
+  }
+  *guard = among_threads;
+  return true;
 }
 
 /// Accumulate, or get_accumulate where `result` is given.
@@ -222,9 +239,14 @@ Code combine_at_target(Process& process, const OriginBuffer& origin, const Origi
         win, request, [&](RmaRequest* made) { win.messenger->accumulate(how, from, result, remote, made); });
   }
   std::byte* const place = address_of(win, remote);
-  const ElementGuard guard = guard_of(win, target_rank, op.predefined);
-  if (from == nullptr || result != nullptr || !combine_cooperatively(win, how, origin, guard, place, remote))
+  ElementGuard guard = guard_of(win, target_rank, op.predefined);
+  const bool is_unlocked = combines_unlocked(win, how, remote, &guard);
+  if (from == nullptr || result != nullptr ||
+      !combine_cooperatively(win, how, origin, guard, place, remote)) {
+    const Progress::Release released(*process.progress, is_unlocked ? remote.bytes() : 0);
     combine_mapped(how, from, result, {place, remote.count, remote.type, guard});
+  }
+  win.combining_unlocked -= is_unlocked;
   return finished(win, request);
 }
 

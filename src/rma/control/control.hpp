@@ -59,8 +59,8 @@ class Control {
 
   /// Of accumulates at `target`, whose part begins at `base` here. Where control is served, a rank combines
   /// what is its own, alone. REQUIRES: the shared form, or `target` is this rank.
-  ElementGuard element_guard(int target, const std::byte* base) const {
-    return is_shared() ? shared_->element_guard(target, base) : ElementGuard();
+  ElementGuard element_guard(int target, const std::byte* base, bool among_threads) const {
+    return is_shared() ? shared_->element_guard(target, base, among_threads) : ElementGuard();
   }
 
   /// Adds the endpoints of the ranks that a wait under way is for: of a lock, those that hold it or are

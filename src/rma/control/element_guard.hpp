@@ -136,6 +136,12 @@ class ElementGuard {
     if (part_->way.load(std::memory_order_acquire) != WordWay::kLocks) change_to_locks();
   }
 
+  /// Whether several threads of this rank may combine words there at once: the way is kLocks. A rank has one
+  /// mark for all of its threads, which call one at a time otherwise.
+  bool admits_threads() const {
+    return part_ != nullptr && part_->way.load(std::memory_order_acquire) == WordWay::kLocks;
+  }
+
   /// The lock of the block in which the element at `place` begins, and how many bytes from there on are in
   /// the block.
   struct Block {

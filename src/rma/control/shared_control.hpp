@@ -94,9 +94,10 @@ class SharedControl final : GuardWaits {
   }
 
   PostedCopy& posted_copy(int target) { return copies_[target]; }
-  /// Of accumulates at `target`, whose part begins at `base` here.
-  ElementGuard element_guard(int target, const std::byte* base) const {
-    if (size_ == 1) return {};
+  /// Of accumulates at `target`, whose part begins at `base` here. `among_threads`: several threads of this
+  /// rank may combine at once.
+  ElementGuard element_guard(int target, const std::byte* base, bool among_threads) const {
+    if (size_ == 1 && !among_threads) return {};
     return {parts_[target], marks_, rank_, size_, base, rules_, *this};
   }
 
