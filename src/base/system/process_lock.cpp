@@ -23,7 +23,7 @@ namespace tasuki {
 namespace {
 
 constexpr std::int64_t kLookNs = 1'500;  // between two looks of a thread that waits for its turn
-constexpr int kOffersOfDue = 16;         // of its processor, when it has asked for the lock; then it sleeps
+constexpr int kOffersOfDue = 16;         // of its processor, when it has asked for the lock; then it naps
 constexpr int kSpins = 200;    // of a thread that waits for the favoured one; then it offers its processor,
 constexpr int kOffers = 1000;  // and then sleeps between its looks
 constexpr long kNapNanoseconds = 50'000;
@@ -93,15 +93,14 @@ void ProcessLock::wait_for_turn() {
       break;
     }
   }
-  is_due_.exchange(true, std::memory_order_relaxed);
-  for (int offers = 0; offers < kOffersOfDue; ++offers) {
+  for (int offers = 0;; ++offers) {
+    is_due_.exchange(true, std::memory_order_relaxed);  // again: another one's turn ends the demand of all
     for (int spin = 0; spin < kSpins; ++spin) {
       if (mutex_.try_lock()) return;
       relax_processor();
     }
-    sched_yield();
+    offers < kOffersOfDue ? static_cast<void>(sched_yield()) : nap(kNapNanoseconds);
   }
-  mutex_.lock();
 }
 
 /// Of a thread that has the mutex, while others wait.

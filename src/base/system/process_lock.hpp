@@ -7,7 +7,7 @@
 // for it after kTurnNs. Those that wait meanwhile do not sleep on the mutex, which would make each unlock a
 // call of the system: they look now and then, offer their processor between two looks, and take the lock at
 // once where nobody has taken it since the last look. The longer one has waited, the sooner it asks; from
-// then on newcomers let it go first. Only one that has asked in vain for long sleeps on the mutex.
+// then on newcomers let it go first. One that has asked in vain for long naps between its looks.
 //
 // Taking and giving back a mutex are two locked instructions, which wait for all that the processor has
 // written: nearly half of what a short message takes. So a thread that has taken it many times with no other
