@@ -6,7 +6,6 @@
 #include <iterator>
 #include <string>
 
-#include "base/system/clock.hpp"
 #include "coll/byte_collectives.hpp"
 #include "job/launcher.hpp"
 #include "progress/progress.hpp"
@@ -108,10 +107,11 @@ void ServedControl::lock(int target, bool exclusive) {
   owner.is_granted = false;
   owner.ahead_known = false;
   send(target, exclusive ? ControlVerb::kLockExclusive : ControlVerb::kLockShared);
-  const std::int64_t watch_at_ns = clock_ns() + kWatchAfterNanoseconds;
+  const Progress& progress = *comm_.process.progress;
+  const std::int64_t watch_at_ns = progress.now_ns() + kWatchAfterNanoseconds;
   bool watches = target == comm_.rank;  // it knows its own queue
   wait(Awaited::kLock, target, [&] {
-    if (owner.is_granted || watches || clock_ns() < watch_at_ns) return owner.is_granted;
+    if (owner.is_granted || watches || progress.now_ns() < watch_at_ns) return owner.is_granted;
     watches = true;
     send(target, ControlVerb::kWatch);
     return owner.is_granted;
