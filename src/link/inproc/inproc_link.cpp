@@ -12,9 +12,10 @@ constexpr int kPollsLate = 300;
 
 }  // namespace
 
-InprocNetwork::InprocNetwork(int size, std::size_t packets_max, bool late_copies)
+InprocNetwork::InprocNetwork(int size, std::size_t packets_max, bool late_copies, DeliveryScript* script)
     : packets_max_(packets_max),
       late_copies_(late_copies),
+      script_(script),
       inboxes_(static_cast<std::size_t>(size)),
       pair_pages_(static_cast<std::size_t>(size) * static_cast<std::size_t>(size)) {
   for (Inbox& inbox : inboxes_) inbox.fifos.resize(static_cast<std::size_t>(size));
@@ -24,6 +25,7 @@ void InprocNetwork::ring(int endpoint) {
   Inbox& inbox = inboxes_[static_cast<std::size_t>(endpoint)];
   ++inbox.rings;
   inbox.bell.notify_all();
+  if (script_ != nullptr) script_->rung(endpoint);
 }
 
 bool InprocLink::reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) {
@@ -62,6 +64,7 @@ Found InprocLink::take_if(int source, const HeadFilter& filter, void* buffer, st
   const std::lock_guard lock(network_.mutex_);
   auto& fifo = network_.inboxes_[static_cast<std::size_t>(rank_)].fifos[static_cast<std::size_t>(source)];
   if (fifo.empty()) return Found::kNothing;
+  if (network_.script_ != nullptr && network_.script_->choose(2) == 0) return Found::kNothing;  // not yet
   const InprocNetwork::StoredPacket& packet = *fifo.front();
   std::memcpy(&taken->head, packet.head.data(), sizeof taken->head);
   if (polling_ || !packet.small || !filter.passes(taken->head) || packet.data_bytes > capacity)
@@ -78,22 +81,42 @@ int InprocLink::poll(PacketSink& sink) {
   polling_ = true;
   int delivered = 0;
   for (std::uint32_t word = 0; take_word(&word); ++delivered) sink.written(word);
-  for (int source = 0; source < endpoints(); ++source) {
-    std::unique_ptr<InprocNetwork::StoredPacket> stored;
-    {
-      const std::lock_guard lock(network_.mutex_);
-      auto& fifo = network_.inboxes_[static_cast<std::size_t>(rank_)].fifos[static_cast<std::size_t>(source)];
-      if (fifo.empty()) continue;
-      stored = std::move(fifo.front());
-      fifo.pop_front();
-      network_.ring(source);  // there is room again
-    }
-    sink.packet(Packet{source, static_cast<std::uint32_t>(stored->bulk.size()), stored->data_bytes,
-                       stored->head.data(), stored->bulk.data()});
-    ++delivered;
-  }
+  find_sources();
+  for (const int source : sources_) delivered += deliver(source, sink) ? 1 : 0;
   polling_ = false;
   return delivered + make_late_copies();
+}
+
+/// Those that packets have come from; by the script some of them, in any order, each as often as it says.
+void InprocLink::find_sources() {
+  sources_.clear();
+  const std::lock_guard lock(network_.mutex_);
+  const auto& fifos = network_.inboxes_[static_cast<std::size_t>(rank_)].fifos;
+  for (int source = 0; source < endpoints(); ++source) {
+    if (!fifos[static_cast<std::size_t>(source)].empty()) sources_.push_back(source);
+  }
+  if (network_.script_ == nullptr || sources_.empty()) return;
+  DeliveryScript& script = *network_.script_;
+  const std::vector<int> all = sources_;
+  sources_.resize(script.choose(all.size() + 1));
+  for (int& source : sources_) source = all[script.choose(all.size())];
+  script.rung(rank_);  // for the rest
+}
+
+bool InprocLink::deliver(int source, PacketSink& sink) {
+  std::unique_ptr<InprocNetwork::StoredPacket> stored;
+  {
+    const std::lock_guard lock(network_.mutex_);
+    auto& fifo = network_.inboxes_[static_cast<std::size_t>(rank_)].fifos[static_cast<std::size_t>(source)];
+    if (fifo.empty()) return false;
+    const std::size_t place = network_.script_ == nullptr ? 0 : network_.script_->place_in_line(fifo.size());
+    stored = std::move(fifo[place]);
+    fifo.erase(fifo.begin() + static_cast<std::ptrdiff_t>(place));
+    network_.ring(source);  // there is room again
+  }
+  sink.packet(Packet{source, static_cast<std::uint32_t>(stored->bulk.size()), stored->data_bytes,
+                     stored->head.data(), stored->bulk.data()});
+  return true;
 }
 
 std::uint32_t InprocLink::arm() {
@@ -148,6 +171,8 @@ bool InprocLink::take_word(std::uint32_t* word) {
 }
 
 int InprocLink::make_late_copies() {
+  if (copies_.empty()) return 0;
+  if (network_.script_ != nullptr) return make_copies_by(*network_.script_);
   int made = 0;
   const std::lock_guard lock(network_.mutex_);
   for (Copy& one : copies_) --one.polls_left;
@@ -156,6 +181,20 @@ int InprocLink::make_late_copies() {
     copies_.pop_front();
     make(one);
   }
+  return made;
+}
+
+/// Copies may pass each other.
+int InprocLink::make_copies_by(DeliveryScript& script) {
+  int made = 0;
+  const std::lock_guard lock(network_.mutex_);
+  for (; !copies_.empty() && script.choose(2) == 0; ++made) {
+    const auto one = copies_.begin() + static_cast<std::ptrdiff_t>(script.choose(copies_.size()));
+    const Copy copy = *one;
+    copies_.erase(one);
+    make(copy);
+  }
+  if (!copies_.empty()) script.rung(rank_);
   return made;
 }
 

@@ -17,12 +17,31 @@
 
 namespace tasuki {
 
+/// Decides what comes when, where one rank runs at a time: so a test may try many orders, and any again.
+class DeliveryScript {
+ public:
+  /// One of so many ways to go on, from 0. REQUIRES: choices >= 1.
+  virtual std::size_t choose(std::size_t choices) = 0;
+
+  /// Something may have come for this endpoint, or may yet; or there is room again.
+  virtual void rung(int endpoint) = 0;
+
+  /// Which of the packets that wait on one way comes next. A link keeps their order: anything but the first
+  /// is a fault, planted to see whether it is found.
+  virtual std::size_t place_in_line(std::size_t /*packets*/) { return 0; }
+
+ protected:
+  ~DeliveryScript() = default;
+};
+
 /// What the ranks of one test world share.
 class InprocNetwork {
  public:
   /// At most `packets_max` packets wait in one FIFO, so that senders meet a full one. `late_copies`: memory
-  /// named by keys is copied some polls later, so that packets pass it.
-  InprocNetwork(int size, std::size_t packets_max, bool late_copies = false);
+  /// named by keys is copied some polls later, so that packets pass it. `script`: null, or in which order
+  /// packets and such copies come; else packets come when the receiver polls, from each source in turn.
+  InprocNetwork(int size, std::size_t packets_max, bool late_copies = false,
+                DeliveryScript* script = nullptr);
 
   /// What the Node of such ranks gives.
   void wake(int endpoint);
@@ -50,6 +69,7 @@ class InprocNetwork {
   std::mutex mutex_;
   std::size_t packets_max_;
   const bool late_copies_;
+  DeliveryScript* const script_;
   std::deque<Inbox> inboxes_;         // by destination
   std::vector<PairPage> pair_pages_;  // by source * size + destination
 };
@@ -96,11 +116,15 @@ class InprocLink final : public Link {
   void make(const Copy& copy);
   bool take_word(std::uint32_t* word);
   int make_late_copies();
+  int make_copies_by(DeliveryScript& script);
+  void find_sources();
+  bool deliver(int source, PacketSink& sink);
 
   InprocNetwork& network_;
   int rank_;
   bool polling_ = false;
-  std::deque<Copy> copies_;  // late ones
+  std::vector<int> sources_;  // of the packets to deliver, while polling
+  std::deque<Copy> copies_;   // late ones
   std::vector<std::unique_ptr<InprocNetwork::StoredPacket>>
       reserved_;  // by peer: between reserve() and commit()
 };

@@ -33,7 +33,7 @@ struct World {
   World(int size, const WorldOptions& wanted)
       : options(wanted),
         size(size),
-        network(size, 8, wanted.late_copies),
+        network(size, 8, wanted.late_copies, wanted.script),
         machine(size, wanted.nodes, wanted.config, wanted.job),
         values(ValueTable::bytes_needed(size) + 64),
         ended(static_cast<std::size_t>(size)) {
@@ -102,7 +102,11 @@ class ThreadDirectory final : public Directory {
     return values_.get(rank, key, value);
   }
   void enter_fence() override { values_.enter_fence(); }
-  Fence look_at_fence(std::string* error) override { return values_.look_at_fence(error); }
+  Fence look_at_fence(std::string* error) override {
+    const Fence fence = values_.look_at_fence(error);
+    if (fence == Fence::kOpen && world_.options.script != nullptr) world_.options.script->pass(rank_);
+    return fence;
+  }
 
  protected:
   bool put_checked(std::string_view key, std::string_view value, std::string* error) override {
@@ -177,9 +181,13 @@ class ThreadStarter final : public Starter {
     return world_.machine.make_link(node_.rank(), node_.doorbells(), NetworkModel::of(config), clock());
   }
   const Clock& clock() const override {
+    if (world_.options.script != nullptr) return *world_.options.script;
     return world_.options.clock != nullptr ? *world_.options.clock : real_clock();
   }
-  std::unique_ptr<Waiter> make_waiter(Link& link) override { return world_.options.make_waiter(link); }
+  std::unique_ptr<Waiter> make_waiter(Link& link) override {
+    if (world_.options.script != nullptr) return world_.options.script->make_waiter(node_.rank());
+    return world_.options.make_waiter(link);
+  }
 
  private:
   World& world_;
@@ -270,32 +278,35 @@ void run_ranks(int size, const std::function<void(Process&)>& body, const WorldO
   World world(size, options);
   options.with_machine(world.machine);
   Watchdog watchdog(size);
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < size; ++rank) {
-    threads.emplace_back([&, rank] {
-      ThreadStarter starter(world, rank);
-      CoreCallbacks callbacks;
-      const std::unique_ptr<Process> process = make_process(starter, options.config, options.thread_level);
-      process->callbacks = &callbacks;
-      {
-        std::unique_lock lock(process->lock, std::defer_lock);
-        if (options.thread_level == ThreadLevel::kMultiple) lock.lock();
-        start_world(*process);
-      }
-      body(*process);
-      {
-        // As the binding does during every call.
-        std::unique_lock lock(process->lock, std::defer_lock);
-        if (options.thread_level == ThreadLevel::kMultiple) lock.lock();
-        begin_end_of_world(*process);
-        finish_world(*process);
-        rest(*process);
-      }
-      world.ended[static_cast<std::size_t>(rank)] = true;
-      watchdog.ended(rank);
-    });
+  const auto run_rank = [&](int rank) {
+    ThreadStarter starter(world, rank);
+    CoreCallbacks callbacks;
+    const std::unique_ptr<Process> process = make_process(starter, options.config, options.thread_level);
+    process->callbacks = &callbacks;
+    {
+      std::unique_lock lock(process->lock, std::defer_lock);
+      if (options.thread_level == ThreadLevel::kMultiple) lock.lock();
+      start_world(*process);
+    }
+    body(*process);
+    {
+      // As the binding does during every call.
+      std::unique_lock lock(process->lock, std::defer_lock);
+      if (options.thread_level == ThreadLevel::kMultiple) lock.lock();
+      begin_end_of_world(*process);
+      finish_world(*process);
+      rest(*process);
+    }
+    world.ended[static_cast<std::size_t>(rank)] = true;
+    watchdog.ended(rank);
+  };
+  if (options.script != nullptr) {
+    options.script->run(run_rank);
+  } else {
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < size; ++rank) threads.emplace_back(run_rank, rank);
+    for (std::thread& thread : threads) thread.join();
   }
-  for (std::thread& thread : threads) thread.join();
   options.before_memory_goes();
 }
 

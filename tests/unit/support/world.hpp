@@ -11,6 +11,7 @@
 #include "base/system/clock.hpp"
 #include "base/types.hpp"
 #include "link/waiter.hpp"
+#include "support/scripted_ranks.hpp"
 #include "support/thread_machine.hpp"
 
 namespace tasuki::test {
@@ -33,6 +34,8 @@ struct WorldOptions {
   /// The time in which the ranks live, and how they wait for what a link brings; null: the usual ones.
   const Clock* clock = nullptr;
   std::function<std::unique_ptr<Waiter>(Link&)> make_waiter = [](Link&) { return nullptr; };
+  /// The ranks run one at a time, in its order and in its time; null: as their threads do. Of the toy.
+  ScriptedRanks* script = nullptr;
   /// Called when all ranks have ended, before their memory goes: worlds that met ring each other's doorbells.
   std::function<void()> before_memory_goes = [] {};
   Config config{.eager_bytes_max = 1024,
