@@ -71,16 +71,17 @@ class Writer {
   }
 
   void write_by_data(const Schedule& schedule) {
-    Dependencies dependencies(job_.reduced_element_bytes);
-    for (std::size_t index = 0; index < schedule.steps.size(); ++index) {
+    for (std::size_t index = 0; index < schedule.steps.size(); ++index)
       write_step(index, schedule.steps[index]);
-      for (const int earlier : dependencies.add(schedule.steps[index]))
-        require(index, static_cast<std::size_t>(earlier));
+    find_dependencies(schedule, job_.reduced_element_bytes, &dependencies_);
+    for (std::size_t index = 0; index < schedule.steps.size(); ++index) {
+      for (const std::uint32_t later : dependencies_.after(index)) require(later, index);
     }
   }
 
   const Job& job_;
   std::FILE* out_;
+  Dependencies dependencies_;  // of the schedule that is written
   double messages_ = 0;
 };
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <unordered_map>
 
 #include "sim/dependencies.hpp"
@@ -76,9 +75,8 @@ class Runner {
   void take(int number, const Schedule& schedule) {
     Rank& rank = rank_of(number);
     rank.round_ends.assign(schedule.round_ends.begin(), schedule.round_ends.end());
-    std::optional<Dependencies> dependencies;
-    if (job_.way == Way::kData) dependencies.emplace(job_.reduced_element_bytes);
-    std::vector<std::vector<int>> after(schedule.steps.size());
+    const bool by_data = job_.way == Way::kData;
+    if (by_data) find_dependencies(schedule, job_.reduced_element_bytes, &dependencies_);
     for (std::size_t index = 0; index < schedule.steps.size(); ++index) {
       const Step& step = schedule.steps[index];
       const auto self = static_cast<int>(index);
@@ -92,18 +90,14 @@ class Runner {
       } else if (step.action == Action::kReceive) {
         channel(step.peer, number).receives.push_back(self);
       }
-      if (dependencies) {
-        for (const int earlier : dependencies->add(step)) {
-          after[static_cast<std::size_t>(earlier)].push_back(self);
-          ++operation.waits;
-        }
+      if (by_data) {
+        operation.waits = static_cast<int>(dependencies_.waits(index));
+        operation.after = static_cast<std::uint32_t>(rank.after.size());
+        for (const std::uint32_t after : dependencies_.after(index))
+          rank.after.push_back(static_cast<int>(after));
+        rank.after.push_back(-1);
       }
       rank.operations.push_back(operation);
-    }
-    for (std::size_t index = 0; index < after.size(); ++index) {
-      rank.operations[index].after = static_cast<std::uint32_t>(rank.after.size());
-      rank.after.insert(rank.after.end(), after[index].begin(), after[index].end());
-      rank.after.push_back(-1);
     }
     steps_ += schedule.steps.size();
   }
@@ -215,6 +209,7 @@ class Runner {
 
   const Job& job_;
   Flows& flows_;
+  Dependencies dependencies_;  // of the schedule that is taken
   std::vector<Rank> ranks_;
   std::unordered_map<std::uint64_t, Channel> channels_;
   Outcome outcome_;

@@ -6,8 +6,8 @@
 // host takes no link: it is a copy.
 //
 // By rounds: as the library's executor does it (coll/run/execution.cpp), a round starts when all of the one
-// before is over. By data: each step starts when the steps of its rank are over that wrote what it reads, and
-// those that read or wrote what it writes.
+// before is over. By data, as it does with pipelines: each step starts when the steps of its rank are over
+// whose data or room it needs (coll/schedule/dependencies.hpp).
 #pragma once
 
 #include <functional>

@@ -23,12 +23,12 @@ PATH = {
         "open": (),
         "plan_collective": (),
         "plan_chosen": ("choose",),
-        "run": ("admit", "restart", "begin_single_copy", "advance", "end_single_copy", "close"),
+        "run": ("admit", "restart", "begin_single_copy", "end_single_copy", "close"),
         "admit": (),
         "restart": ("count_algorithm",),
         "count_algorithm": (),
         "close": (),
-        "advance": ("start_round",),
+        "advance_by_rounds": ("start_round",),
         "start_round": ("run_single_copy_step",),
     },
     "src/coll/choice/selector.hpp": {"choose": ()},
@@ -59,8 +59,8 @@ PATH = {
     },
 }
 
-# The plan and the schedule's writer are called through pointers.
-UNCALLED = {"bcast", "single_copy_bcast"}
+# The plan and the schedule's writer are called through pointers, advance_by_rounds() by an accessor.
+UNCALLED = {"bcast", "single_copy_bcast", "advance_by_rounds"}
 
 # Where the path is left: calls that are refused, waits, threads, several nodes; steps of messages,
 # combinations, buffers that are staged or pushed to; and accessors.

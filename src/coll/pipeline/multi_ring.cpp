@@ -95,6 +95,7 @@ void allgather_multi_ring(Schedule& schedule, int rank, const Grid& grid, const 
     schedule.copy(own, own_count, all.element, room.block(rank), all.bytes_of(rank), ElementType::kBytes);
 
   const int parts = multi_ring_directions(grid);
+  if (parts > 1) schedule.follows_data = true;
   std::vector<std::vector<Move>> moves;
   for (int part = 0; part < parts; ++part) moves.push_back(moves_of(grid, rank, part));
   for (int tick = 0; tick < grid.size() - 1; ++tick) {

@@ -52,7 +52,9 @@ bool has(const Segments& segments, int index) {
 
 void run_down(Schedule& schedule, std::span<const PipelineTree> trees, int hops_max, const Stream& stream,
               Count segment_bytes) {
-  const int ticks = hops_max + most_segments(stream, trees.size(), segment_bytes);
+  const int segments_max = most_segments(stream, trees.size(), segment_bytes);
+  const int ticks = hops_max + segments_max;
+  if (segments_max > 1) schedule.follows_data = true;
   for (int tick = 1; tick < ticks; ++tick) {
     for (std::size_t part = 0; part < trees.size(); ++part) {
       const PipelineTree& tree = trees[part];
@@ -168,7 +170,9 @@ void reduce_pipelined(Schedule& schedule, std::span<const PipelineTree> trees, i
     parts.emplace_back(schedule, trees[part], data, segments_of(stream, trees.size(), part, segment_bytes),
                        part_begin(stream.count, trees.size(), part));
   }
-  const int ticks = hops_max + most_segments(stream, trees.size(), segment_bytes);
+  const int segments_max = most_segments(stream, trees.size(), segment_bytes);
+  const int ticks = hops_max + segments_max;
+  if (segments_max > 1) schedule.follows_data = true;
   for (int tick = 1; tick <= ticks; ++tick) {
     for (std::size_t part = 0; part < trees.size(); ++part)
       parts[part].tick(tick - (hops_max + 1 - trees[part].hops));

@@ -96,6 +96,7 @@ void prepend_comparison(Schedule& schedule, Member self, int remote_size, const 
   schedule.steps.insert(schedule.steps.begin(), prefix.steps.begin(), prefix.steps.end());
   schedule.round_ends.insert(schedule.round_ends.begin(), prefix.round_ends.begin(), prefix.round_ends.end());
   schedule.scratch_bytes = prefix.scratch_bytes;
+  schedule.follows_data = false;  // nothing starts before the calls are compared
 }
 
 void CallEvidence::clear() {

@@ -148,7 +148,7 @@ void Execution::count_algorithm() {
                                        number(said.predicted_ns), number(said.runner_up_ns)};
 }
 
-bool Execution::advance(bool* moved) {
+bool Execution::advance_by_rounds(bool* moved) {
   for (unsigned rounds = 1;; ++rounds) {
     // Rounds may be short and many, and none has to wait: other threads get their turn between them.
     if (rounds % kRoundsPerTurn == 0) const Progress::Release turn(*process_.progress);
@@ -189,6 +189,7 @@ void Execution::start_round() {
   }
 }
 
+/// A message that it starts, and that is not over, is the last under way then.
 void Execution::run_step(const Step& step) {
   Comm& on = step.local ? *comm_->local_comm : *comm_;
   const Plane plane = step.local ? kLocalPlane : Plane::kCollective;

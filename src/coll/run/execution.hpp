@@ -1,9 +1,10 @@
 // Collectives: the executor of schedules, one per process, and the requests of nonblocking and persistent
 // collectives.
 //
-// An Execution is one collective that is being run: the call's arguments, its schedule, and the messages of
-// the round under way. Executions and all their memory are used again, so a small blocking collective
-// allocates nothing once the first few have run.
+// An Execution is one collective that is being run: the call's arguments, its schedule, and the messages
+// under way, which are those of one round but where the schedule follows data (coll/run/data_steps.cpp).
+// Executions and all their memory are used again, so a small blocking collective allocates nothing once the
+// first few have run.
 //
 // A collective's messages travel in its communicator's collective plane; their tag is the number of the
 // collective on that communicator. So any number of them may be under way at once and progress
@@ -34,6 +35,7 @@
 #include "coll/run/communicator_state.hpp"
 #include "coll/schedule/bound_schedule.hpp"
 #include "coll/schedule/data.hpp"
+#include "coll/schedule/data_flow.hpp"
 #include "coll/shm/exposed_buffers.hpp"
 #include "coll/shm/node_segment.hpp"
 #include "datatype/datatype.hpp"
@@ -105,7 +107,9 @@ class Execution : public BoundSchedule {
   void restart();
 
   /// Does what can be done now. Returns whether the schedule is over; sets `moved` when something was done.
-  bool advance(bool* moved);
+  bool advance(bool* moved) {
+    return schedule.follows_data ? advance_by_data(moved) : advance_by_rounds(moved);
+  }
 
   Code error() const { return error_; }
 
@@ -132,8 +136,13 @@ class Execution : public BoundSchedule {
 
  private:
   void count_algorithm();
+  bool advance_by_rounds(bool* moved);
   void start_round();
   void run_step(const Step& step);
+  bool advance_by_data(bool* moved);
+  void begin_data_flow();
+  void start_what_may(bool* moved);
+  bool look_for_ends();
   void reduce_step(const Step& step);
   Count bytes_to_combine(Count count, const Datatype& type) const;
   void copy_step(const Step& step);
@@ -161,9 +170,11 @@ class Execution : public BoundSchedule {
   std::string name_;       // of the user's call, with TASUKI_CHECK=2
   CallEvidence evidence_;  // with TASUKI_CHECK=2
   Code error_ = 0;
-  std::size_t round_ = 0;            // the next to start
-  std::vector<Request*> under_way_;  // of the current round, in the order of its steps
-  std::size_t done_ = 0;             // how many of them are over
+  std::size_t round_ = 0;                       // the next to start; by data: 0 until it has begun
+  std::vector<Request*> under_way_;             // of the current round, in the order of its steps; or of all
+  std::size_t done_ = 0;                        // how many of them are over
+  std::unique_ptr<DataFlow> flow_;              // of schedules that follow data; null until there is one
+  std::vector<std::uint32_t> steps_under_way_;  // of these: whose the messages are
   std::vector<Object*> retained_;
   std::unique_ptr<hierarchy::RecordedCall> recorded_;  // has this one's own schedule meanwhile
   Hierarchy* called_on_ = nullptr;

@@ -141,6 +141,7 @@ void Schedule::clear() {
   algorithm = -1;
   choice = {};
   shows_phases = false;
+  follows_data = false;
   steps.clear();
   round_ends.clear();
   boundaries.clear();

@@ -8,6 +8,11 @@
 // only started. A round is over when all its sends and receives are; then the next one starts. So what is
 // received in one round may be used by any step of a later one.
 //
+// A schedule that *follows data* is one whose rounds are its order alone: each step may start as soon as
+// those are over whose data or room it needs (coll/schedule/dependencies.hpp). Pipelines of several segments
+// are such schedules: several segments are under way, and no direction waits for another. In all others the
+// rounds say besides how much is under way at a time.
+//
 // Invariants that every algorithm keeps:
 //  1. The messages from one rank to another are received in the order in which they are sent (they have one
 //     tag), and as many bytes are received as are sent.
@@ -166,6 +171,7 @@ struct Schedule {
   int algorithm = -1;  // which was chosen: its number in base/variables/algorithm_table.hpp; -1: of none
   Selection choice;    // what the model said; empty where there was none to choose
   bool shows_phases = false;  // this rank offers or signals
+  bool follows_data = false;  // instead of rounds: see above
 
   void set_choice(const Selection& chosen) { choice = chosen, algorithm = chosen.algorithm; }
 

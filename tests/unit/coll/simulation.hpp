@@ -1,6 +1,7 @@
 // A simulated machine that runs the schedules of all ranks in one thread, twice over: once for what they do
-// to the data, with messages that are delivered in random order and torn buffers wherever a schedule relies
-// on more than it may (schedule.hpp, invariants), and once for what they cost.
+// to the data, by rounds or by data (data_flow.hpp), with messages that are delivered in random order and
+// torn buffers wherever a schedule relies on more than it may (schedule.hpp, invariants); and once for what
+// they cost.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "coll/algorithm/algorithms.hpp"
+#include "coll/schedule/data_flow.hpp"
 #include "coll/schedule/schedule.hpp"
 #include "support/sanitized.hpp"
 
@@ -42,50 +44,69 @@ struct SimulatedRank {
   Bytes scratch;
 };
 
+/// What a simulated rank starts when.
+enum class Following { kRounds, kData };
+
 class Simulation {
  public:
-  Simulation(std::vector<SimulatedRank>& ranks, Combine combine, unsigned seed)
-      : ranks_(ranks), combine_(std::move(combine)), random_(seed), states_(ranks.size()) {}
+  Simulation(std::vector<SimulatedRank>& ranks, Combine combine, unsigned seed,
+             Following following = Following::kRounds)
+      : ranks_(ranks),
+        combine_(std::move(combine)),
+        seed_(seed),
+        following_(following),
+        random_(seed),
+        states_(ranks.size()) {}
 
-  /// Runs all schedules to their ends. Fails the test when they stop before that.
+  /// Runs all schedules to their ends: as the executor runs them, and those of few ranks also the other way,
+  /// on copies of the buffers. Fails the test when they stop before that, or give other results.
   void run() {
-    run_without(-1);
-    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-      ASSERT_EQ(states_[rank].round, ranks_[rank].schedule.round_ends.size()) << "rank " << rank << " hangs";
-      ASSERT_EQ(states_[rank].open, 0) << "rank " << rank << " hangs in its last round";
-    }
-    for (const auto& [pair, queue] : in_flight_)
-      ASSERT_TRUE(queue.empty()) << pair.first << " sent to " << pair.second << " what no rank received";
+    const bool by_data = std::any_of(ranks_.begin(), ranks_.end(),
+                                     [](const SimulatedRank& rank) { return rank.schedule.follows_data; });
+    following_ = by_data ? Following::kData : Following::kRounds;
+    if (ranks_.size() > 4 && ranks_.size() != 8) return run_to_end();
+    std::vector<SimulatedRank> copies = ranks_;
+    Simulation(copies, combine_, seed_ + 1, by_data ? Following::kRounds : Following::kData).run_to_end();
+    run_to_end();
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+      ASSERT_EQ(copies[rank].receive, ranks_[rank].receive) << "rank " << rank << ", by data and by rounds";
   }
 
   /// Runs all schedules as far as they come while the rank `absent` does not begin its own. Returns how many
   /// come to their ends.
   int run_without(int absent) {
-    for (SimulatedRank& rank : ranks_)
-      rank.scratch.assign(static_cast<std::size_t>(rank.schedule.scratch_bytes), 0xcd);
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      SimulatedRank& simulated = ranks_[rank];
+      simulated.scratch.assign(static_cast<std::size_t>(simulated.schedule.scratch_bytes), 0xcd);
+      if (following_ == Following::kRounds) continue;
+      states_[rank].flow.begin(simulated.schedule, [this, &simulated](ElementType type, int block) {
+        return shape(simulated, type, block);
+      });
+    }
     for (bool moved = true; moved;) {
       moved = false;
       std::vector<std::size_t> order(ranks_.size());
       for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
       std::shuffle(order.begin(), order.end(), random_);
-      for (std::size_t rank : order) moved |= static_cast<int>(rank) != absent && start_round(rank);
+      for (std::size_t rank : order) moved |= static_cast<int>(rank) != absent && start_some(rank);
       moved |= deliver_some();
     }
     int ended = 0;
-    for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
-      ended +=
-          states_[rank].round == ranks_[rank].schedule.round_ends.size() && states_[rank].open == 0 ? 1 : 0;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) ended += is_through(rank) ? 1 : 0;
     return ended;
   }
 
  private:
+  static constexpr std::uint32_t kOver = UINT32_MAX;
+
   struct State {
     std::size_t round = 0;
-    int open = 0;  // sends and receives of the round that are not over
+    int open = 0;   // sends and receives that have started and are not over
+    DataFlow flow;  // by data
   };
   struct Message {
     Bytes data;
-    const Step* late = nullptr;  // not packed yet: the receive takes it from the sender's buffer
+    std::uint32_t late = kOver;  // the step, not packed yet: the receive takes it from the sender's buffer
   };
   using Pair = std::pair<int, int>;  // from, to
 
@@ -137,6 +158,41 @@ class Simulation {
     }
   }
 
+  void run_to_end() {
+    run_without(-1);
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+      ASSERT_TRUE(is_through(rank)) << "rank " << rank << " hangs";
+    for (const auto& [pair, queue] : in_flight_)
+      ASSERT_TRUE(queue.empty()) << pair.first << " sent to " << pair.second << " what no rank received";
+  }
+
+  bool is_through(std::size_t rank) const {
+    const State& state = states_[rank];
+    if (following_ == Following::kData) return state.flow.is_over();
+    return state.round == ranks_[rank].schedule.round_ends.size() && state.open == 0;
+  }
+
+  bool start_some(std::size_t rank) {
+    return following_ == Following::kRounds ? start_round(rank) : start_by_data(rank);
+  }
+
+  bool start_by_data(std::size_t rank) {
+    State& state = states_[rank];
+    bool moved = false;
+    for (std::uint32_t step; state.flow.next(static_cast<std::size_t>(state.open), &step); moved = true)
+      run_step(static_cast<int>(rank), step);
+    return moved;
+  }
+
+  /// Of a step that is over: by rounds it counts in any case.
+  void over(int rank, std::uint32_t step) {
+    if (following_ == Following::kData) states_[static_cast<std::size_t>(rank)].flow.over(step);
+  }
+  void message_over(int rank, std::uint32_t step) {
+    --states_[static_cast<std::size_t>(rank)].open;
+    over(rank, step);
+  }
+
   bool start_round(std::size_t index) {
     SimulatedRank& rank = ranks_[index];
     State& state = states_[index];
@@ -145,20 +201,23 @@ class Simulation {
     const std::size_t begin = state.round == 0 ? 0 : schedule.round_ends[state.round - 1];
     const std::size_t end = schedule.round_ends[state.round];
     ++state.round;
-    for (std::size_t i = begin; i < end; ++i) run_step(static_cast<int>(index), schedule.steps[i]);
+    for (std::size_t i = begin; i < end; ++i)
+      run_step(static_cast<int>(index), static_cast<std::uint32_t>(i));
     return true;
   }
 
-  void run_step(int index, const Step& step) {
+  void run_step(int index, std::uint32_t number) {
     SimulatedRank& rank = ranks_[static_cast<std::size_t>(index)];
+    const Step& step = rank.schedule.steps[number];
     const TypeShape type = shape(rank, step.type, step.block);
     switch (step.action) {
       case Step::Action::kSend: {
         Message message;
         if (random_() % 2 == 0) {
           message.data = pack(rank, step.from, step.count, type);
+          over(index, number);
         } else {
-          message.late = &step;
+          message.late = number;
           ++states_[static_cast<std::size_t>(index)].open;
         }
         in_flight_[{index, step.peer}].push_back(std::move(message));
@@ -168,18 +227,20 @@ class Simulation {
         // A step that reads before the message is here shall see that it is not.
         for (Count i = 0; i < step.count; ++i)
           std::memset(data(rank, step.to, type, i), 0xee, static_cast<std::size_t>(type.size));
-        posted_[{step.peer, index}].push_back(&step);
+        posted_[{step.peer, index}].push_back(number);
         ++states_[static_cast<std::size_t>(index)].open;
         return;
       case Step::Action::kReduce:
         EXPECT_NE(step.to.space, Space::kSend);
         for (Count i = 0; i < step.count; ++i)
           combine_(data(rank, step.from, type, i), data(rank, step.to, type, i));
+        over(index, number);
         return;
       case Step::Action::kCopy: {
         EXPECT_NE(step.to.space, Space::kSend);
         const TypeShape to_type = shape(rank, step.to_type, step.to_block);
         unpack(rank, step.to, step.to_count, to_type, pack(rank, step.from, step.count, type));
+        over(index, number);
         return;
       }
       default:
@@ -198,27 +259,30 @@ class Simulation {
       if (random_() % 3 == 0) continue;
       Message message = std::move(queue.front());
       queue.pop_front();
-      const Step& receive = *receives.front();
+      const std::uint32_t received_by = receives.front();
       receives.pop_front();
       SimulatedRank& sender = ranks_[static_cast<std::size_t>(pair.first)];
       SimulatedRank& receiver = ranks_[static_cast<std::size_t>(pair.second)];
-      if (message.late != nullptr) {
-        const Step& send = *message.late;
+      const Step& receive = receiver.schedule.steps[received_by];
+      if (message.late != kOver) {
+        const Step& send = sender.schedule.steps[message.late];
         message.data = pack(sender, send.from, send.count, shape(sender, send.type, send.block));
-        --states_[static_cast<std::size_t>(pair.first)].open;
+        message_over(pair.first, message.late);
       }
       unpack(receiver, receive.to, receive.count, shape(receiver, receive.type, receive.block), message.data);
-      --states_[static_cast<std::size_t>(pair.second)].open;
+      message_over(pair.second, received_by);
     }
     return moved;
   }
 
   std::vector<SimulatedRank>& ranks_;
   Combine combine_;
+  unsigned seed_;
+  Following following_;
   std::mt19937 random_;
   std::vector<State> states_;
   std::map<Pair, std::deque<Message>> in_flight_;
-  std::map<Pair, std::deque<const Step*>> posted_;
+  std::map<Pair, std::deque<std::uint32_t>> posted_;
 };
 
 /// The bytes that a step sends, receives or reduces.
