@@ -28,6 +28,7 @@ constexpr std::size_t kSlabBytes = 256 << 10;
 constexpr std::size_t kNameBytesMax = 128;
 constexpr int kCompletionsPerRead = 32;
 constexpr int kKeyTries = 8;  // where keys are short, two may be alike
+constexpr int kNamesMax = 32;
 
 template <class Object>
 void close_object(Object* object) {
@@ -146,20 +147,29 @@ void Fabric::expect_no_events() {
   if (std::exchange(expecting_, false)) epoll_ctl(descriptor_, EPOLL_CTL_DEL, queue_descriptor_, nullptr);
 }
 
+/// Providers give endpoints names. Those of shm are made of the process' id and a number, and stay in
+/// /dev/shm where a process is killed; once another process has that id, they count as taken. The next
+/// numbers do not.
 bool Fabric::open_endpoint(std::string* error) {
-  const char* call = "fi_endpoint";
-  long result = fi_endpoint(domain_, info_, &endpoint_, nullptr);
-  if (result == 0) {
-    call = "fi_ep_bind";
-    result = fi_ep_bind(endpoint_, &peers_->fid, 0);
+  for (int names = 1;; ++names) {
+    const char* call = "fi_endpoint";
+    long result = fi_endpoint(domain_, info_, &endpoint_, nullptr);
+    if (result == 0) {
+      call = "fi_ep_bind";
+      result = fi_ep_bind(endpoint_, &peers_->fid, 0);
+    }
+    if (result == 0) result = fi_ep_bind(endpoint_, &queue_->fid, FI_SEND | FI_RECV);
+    if (result == 0) {
+      call = "fi_enable";
+      result = fi_enable(endpoint_);
+    }
+    if (result == 0) return true;
+    if (result != -FI_EBUSY || names == kNamesMax) {
+      *error = failure(call, result);
+      return false;
+    }
+    close_object(std::exchange(endpoint_, nullptr));
   }
-  if (result == 0) result = fi_ep_bind(endpoint_, &queue_->fid, FI_SEND | FI_RECV);
-  if (result == 0) {
-    call = "fi_enable";
-    result = fi_enable(endpoint_);
-  }
-  if (result != 0) *error = failure(call, result);
-  return result == 0;
 }
 
 bool Fabric::read_name(std::string* error) {

@@ -18,6 +18,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -615,6 +617,24 @@ TEST_F(OverTcp, SignalsAreHandledAsBefore) {
     ASSERT_EQ(sigaction(number, nullptr, &now), 0);
     EXPECT_EQ(now.sa_handler, SIG_DFL) << number;
   }
+}
+
+// A process that was killed leaves its endpoint's memory behind, and another one may get its id. The file has
+// that id in it, so one of this process stands for it here, under the name that would come next.
+TEST(Fabric, TakesAnotherNameWhereAKilledProcessHasLeftItsOwn) {
+  std::string error;
+  const ofi::Wish wish{.provider = "shm", .one_machine = true};
+  const std::unique_ptr<ofi::Fabric> before = OfiLink::open("", wish, &error);
+  ASSERT_NE(before, nullptr) << error;
+  const std::filesystem::path room = "/dev/shm";
+  const std::string own = std::to_string(getpid()) + ":" + std::to_string(getuid()) + ":";
+  int number = 0;
+  while (!std::filesystem::exists(room / (own + std::to_string(number)))) ASSERT_LT(++number, 100);
+  const std::filesystem::path left = room / (own + std::to_string(number + 1));
+  std::filesystem::copy_file(room / (own + std::to_string(number)), left);
+  const std::unique_ptr<ofi::Fabric> made = OfiLink::open("", wish, &error);
+  std::filesystem::remove(left);
+  ASSERT_NE(made, nullptr) << error;
 }
 
 std::atomic<int> signals_taken = 0;  // by the program's handler
