@@ -24,7 +24,7 @@ def test_random_views(on_files, ranks, number):
 
 @pytest.mark.parametrize("ranks, nodes, by", [(4, 2, "slot"), (4, 2, "node"), (8, 4, "slot"), (8, 4, "node")])
 def test_random_views_on_several_nodes(on_files, ranks, nodes, by):
-    on_files(ranks, 80, 2, options=("--nodes", nodes, "--map-by", by))
+    on_files(ranks, 40, 2, options=("--nodes", nodes, "--map-by", by))
 
 
 def test_random_views_without_global_memory(on_files):

@@ -145,7 +145,7 @@ def test_a_short_run_writes_a_table_that_the_library_reads(tmp_path):
 
 
 def test_messages_alone_take_no_collective(tmp_path):
-    words = ["--prefix", PREFIX, "--only-messages", "--no-check", "--budget", "60s", "-o", "t.json"]
+    words = ["--prefix", PREFIX, "--only-messages", "--no-check", "--budget", "5s", "-o", "t.json"]
     variables = dict(os.environ, PYTHONPATH=str(made_up.ROOT / "python"))
     command = [sys.executable, "-m", "tasuki.cli", "tune", *map(str, words)]
     done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=100)
