@@ -22,6 +22,8 @@ void alltoall_pairwise(Schedule& schedule, Member self, const Blocks& out, const
     under_way_bytes += in_bytes + out_bytes;
     if (under_way_bytes < window_bytes) continue;
     schedule.end_round();
+    // No step needs another one's data: what takes long, as between nodes, keeps nothing else waiting.
+    schedule.follows_data = true;
     under_way_bytes = 0;
   }
   schedule.end_round();
