@@ -111,7 +111,7 @@ void write(Schedule& schedule, const Team& team, const CallData& data) {
 }
 
 constexpr Place kResult{Space::kReceive, 0};
-constexpr Count kWindowBytes = 256 * 1024;  // how much of a pairwise exchange a rank has under way at a time
+constexpr Count kWindowBytes = 256 * 1024;  // how much of a pairwise exchange a round has at least
 
 // The flag-based collectives (coll/shm/flag_collectives.hpp): they write no schedule, and are chosen before
 // one is planned.
