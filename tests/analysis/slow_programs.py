@@ -198,22 +198,27 @@ def packed_type():
     return [first.end(), second.end()]
 
 
-def wrong_algorithm():
-    """Of each MPI_Allreduce of 500 µs the model says 480, and of another algorithm 48."""
+def allreduces(taken_us, chosen, predicted_ns, runner_up, runner_up_ns):
+    """Ten MPI_Allreduce of four ranks, and what the model says of their algorithm and of the next one."""
     clocks = [Clock(rank, 4) for rank in range(4)]
     for clock in clocks:
         for _ in range(10):
             clock.compute(300).call(
                 "MPI_Allreduce",
-                clock.now + 500,
+                clock.now + taken_us,
                 sent=4096,
                 block=4096,
-                algorithm="allreduce_ring",
-                runner_up="allreduce_recursive_doubling",
-                predicted=480_000,
-                runner_up_predicted=48_000,
+                algorithm=f"allreduce_{chosen}",
+                runner_up=f"allreduce_{runner_up}",
+                predicted=predicted_ns,
+                runner_up_predicted=runner_up_ns,
             )
     return [clock.end() for clock in clocks]
+
+
+def wrong_algorithm():
+    """Of each MPI_Allreduce of 500 µs the model says 480, and of another algorithm 48."""
+    return allreduces(500, "ring", 480_000, "recursive_doubling", 48_000)
 
 
 def long_queue():
@@ -321,20 +326,7 @@ def overlapped():
 
 def right_algorithm():
     """The model would take the same."""
-    clocks = [Clock(rank, 4) for rank in range(4)]
-    for clock in clocks:
-        for _ in range(10):
-            clock.compute(300).call(
-                "MPI_Allreduce",
-                clock.now + 50,
-                sent=4096,
-                block=4096,
-                algorithm="allreduce_recursive_doubling",
-                runner_up="allreduce_ring",
-                predicted=48_000,
-                runner_up_predicted=480_000,
-            )
-    return [clock.end() for clock in clocks]
+    return allreduces(50, "recursive_doubling", 48_000, "ring", 480_000)
 
 
 def stencil(size, steps):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import importlib.resources
 import json
 import pathlib
 
@@ -13,6 +12,7 @@ from tasuki.explain import Explanation, pictures, verdict_of
 from tasuki.explain.course import Course, is_file
 from tasuki.explain.finding import ranks_text
 from tasuki.explain.path import Piece, critical_path, shares
+from tasuki.report.frame import framed
 from tasuki.report.markup import Markup, element, joined
 from tasuki.units import bytes_text, percent_text, time_text
 
@@ -46,29 +46,9 @@ def document(found: Explanation) -> str:
             messages(course),
             functions(course),
         ),
-        element(
-            "footer", f"Made by tasuki explain from {found.trace.path}. How to read it: docs/explain.md."
-        ),
-        element("div", id="told", role="status", hidden=True),
-        element("script", Markup(spans_json(course)), type="application/json", id="spans"),
-        element("script", Markup(resource("tasuki.explain", "page.js"))),
     ]
-    head = [
-        element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", title),
-        element("link", rel="icon", href="data:,"),
-        element(
-            "style", Markup(resource("tasuki.report", "page.css") + resource("tasuki.explain", "page.css"))
-        ),
-    ]
-    page = element("html", element("head", head), element("body", body), lang="en")
-    return f"<!DOCTYPE html>\n{page}\n"
-
-
-def resource(package: str, name: str) -> str:
-    return importlib.resources.files(package).joinpath(name).read_text(encoding="utf-8")
+    footer = f"Made by tasuki explain from {found.trace.path}. How to read it: docs/explain.md."
+    return framed("tasuki.explain", title, body, footer, script_data=spans_json(course))
 
 
 def section(name: str, title: str, *content: object) -> Markup:

@@ -6,11 +6,11 @@ missing.
 
 from __future__ import annotations
 
-import importlib.resources
 import re
 
 from tasuki.report import groups, model, pingpong, svg, tables, verdicts, words
 from tasuki.report.chart import Chart, Dots
+from tasuki.report.frame import framed
 from tasuki.report.markup import Markup, element, joined
 from tasuki.report.material import GROUP_TITLES, Material, words_of
 from tasuki.report.material import pingpong as pingpong_rows
@@ -41,33 +41,14 @@ def document(material: Material) -> str:
         svg.symbols(),
         header(material, title, sections),
         element("main", [part for _, _, part in sections]),
-        element(
-            "footer",
-            f"Made by tasuki report from {material.run.path or 'results'}. How to read it: docs/report.md.",
-        ),
-        element("div", id="told", role="status", hidden=True),
-        element("script", Markup(resource("page.js"))),
     ]
-    head = [
-        element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", title),
-        element("link", rel="icon", href="data:,"),
-        element("style", Markup(resource("page.css"))),
-    ]
-    return (
-        "<!DOCTYPE html>\n" + element("html", element("head", head), element("body", body), lang="en") + "\n"
-    )
+    footer = f"Made by tasuki report from {material.run.path or 'results'}. How to read it: docs/report.md."
+    return framed("tasuki.report", title, body, footer)
 
 
 def title_of(material: Material) -> str:
     names = material.names
     return f"{names[0]} beside {words.listed(names[1:])}" if material.peers else f"{names[0]}, measured"
-
-
-def resource(name: str) -> str:
-    return importlib.resources.files("tasuki.report").joinpath(name).read_text()
 
 
 def header(material: Material, title: str, sections: list) -> Markup:
