@@ -1,6 +1,7 @@
 // Matching: the lists, the rules of order, and the table of queues.
 #include "p2p/matching.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -108,7 +109,7 @@ inline MatchLane* lane_of(MatchQueue& queue, int source) {
 inline MatchLane& need_lane(MatchQueue& queue, int source) {
   const auto index = static_cast<std::size_t>(source);
   if (index >= queue.lanes.size()) [[unlikely]]
-    queue.lanes.grow(2 * (index + 1));
+    queue.lanes.grow(std::max(index + 1, 2 * queue.lanes.size()));
   return queue.lanes[index];
 }
 

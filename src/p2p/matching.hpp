@@ -99,7 +99,7 @@ struct MatchQueue {
   std::uint64_t serial_next = 1;
   Row<PostedReceive> posted_any;      // those from any source
   MatchList<ArrivedMessage> arrived;  // all of them
-  ZeroTable<MatchLane> lanes;         // by source rank; up to the highest rank seen, and as much again
+  ZeroTable<MatchLane> lanes;         // by source rank; up to the highest rank seen, or more
   std::forward_list<TagIndex<PostedReceive>> posted_indexes;
   std::forward_list<TagIndex<ArrivedMessage>> arrived_indexes;
 };

@@ -20,7 +20,7 @@ void alltoall_pairwise(Schedule& schedule, Member self, const Blocks& out, const
     if (in_bytes > 0) schedule.receive(in.place_of(from), in.count_of(from), in.element, from);
     if (out_bytes > 0) schedule.send(out.place_of(to), out.count_of(to), out.element, to);
     under_way_bytes += in_bytes + out_bytes;
-    if (under_way_bytes < window_bytes) continue;
+    if (under_way_bytes < window_bytes || distance + 1 == self.size) continue;
     schedule.end_round();
     // No step needs another one's data: what takes long, as between nodes, keeps nothing else waiting.
     schedule.follows_data = true;

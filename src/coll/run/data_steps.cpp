@@ -1,9 +1,9 @@
 // Running a schedule that follows data: see coll/schedule/data_flow.hpp. coll/run/execution.cpp runs those
 // that keep rounds.
 //
-// Each step starts as soon as the data, or the room, is there that it needs: several segments of a pipeline
-// are under way, and no direction waits for another. Messages to one rank start in the order of the schedule,
-// and so do receives from it: so they are matched in it.
+// Each step starts as soon as the data, or the room, is there that it needs: several segments of a pipeline,
+// or blocks of an all-to-all, are under way, and no direction waits for another. Messages to one rank start
+// in the order of the schedule, and so do receives from it: so they are matched in it.
 #include "coll/run/execution.hpp"
 #include "p2p/request.hpp"
 

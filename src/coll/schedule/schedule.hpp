@@ -10,8 +10,8 @@
 //
 // A schedule that *follows data* is one whose rounds are its order alone: each step may start as soon as
 // those are over whose data or room it needs (coll/schedule/dependencies.hpp). Pipelines of several segments
-// are such schedules: several segments are under way, and no direction waits for another. In all others the
-// rounds say besides how much is under way at a time.
+// are such schedules, and pairwise all-to-alls of several rounds: several segments, or blocks, are under way,
+// and no direction waits for another. In all others the rounds say besides how much is under way at a time.
 //
 // Invariants that every algorithm keeps:
 //  1. The messages from one rank to another are received in the order in which they are sent (they have one

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "coll/algorithm/algorithms.hpp"
 #include "coll/pipeline/pipeline.hpp"
 #include "coll/schedule/data_flow.hpp"
 
@@ -176,6 +177,20 @@ TEST(DataFlow, OfNoStepsIsOver) {
 TEST(DataFlow, IsForPipelinesOfSeveralSegments) {
   EXPECT_FALSE(amid_chain(1).follows_data);
   EXPECT_TRUE(amid_chain(2).follows_data);
+}
+
+// One round has nothing to wait for.
+TEST(DataFlow, IsForAllToAllsOfSeveralRounds) {
+  const auto follows = [](int size, Count window_bytes) {
+    Schedule schedule;
+    const Blocks out{.space = Space::kSend, .element = kBytes, .count = 8};
+    const Blocks in{.element = kBytes, .count = 8};
+    alltoall_pairwise(schedule, {1, size}, out, in, window_bytes);
+    return schedule.follows_data;
+  };
+  EXPECT_FALSE(follows(2, 1));
+  EXPECT_TRUE(follows(3, 1));
+  EXPECT_FALSE(follows(3, 1000));
 }
 
 }  // namespace
