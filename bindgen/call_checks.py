@@ -1,7 +1,7 @@
 """What a call checks of each argument, in words, with the class of the error: read from its entry's text.
 
 So the manual pages say what the entries do. The core's further checks are read from the sources of the core
-functions, of which the class alone is told: whoever calls gets a message that says the rest.
+functions, of which the class alone is told: the message of the error says the rest.
 """
 
 from __future__ import annotations

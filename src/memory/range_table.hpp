@@ -95,8 +95,8 @@ class RangeTable {
   static constexpr std::uint32_t kStates = kHoldsShared | kWaits | kExclusive;
 
   // A slot that is used again is written where another member may still read what it stood for before. Each
-  // store is a release and each load of others' an acquire, so that whoever sees something of the new range
-  // sees that the one before was let go of, and what its holder did; x86 orders them so by itself.
+  // store is a release and each load of others' an acquire, so that a member which sees something of the new
+  // range sees that the one before was let go of, and what its holder did; x86 orders them so by itself.
   struct alignas(64) Slot {             // writer: its member
     std::atomic<std::uint64_t> key;     // 0: free; written last and taken away first, seq_cst
     std::atomic<Offset> begin;          //
