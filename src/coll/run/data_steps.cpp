@@ -17,7 +17,11 @@ constexpr unsigned kStepsPerTurn = 32;
 void Execution::begin_data_flow() {
   round_ = 1;
   if (flow_ == nullptr) flow_ = std::make_unique<DataFlow>();
-  flow_->begin(schedule, [this](ElementType type, int block) { return shape_of(datatype(type, block)); });
+  if (!flow_is_prepared_) {
+    flow_->prepare(schedule, [this](ElementType type, int block) { return shape_of(datatype(type, block)); });
+    flow_is_prepared_ = true;
+  }
+  flow_->begin();
 }
 
 bool Execution::advance_by_data(bool* moved) {

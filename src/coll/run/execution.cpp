@@ -66,6 +66,7 @@ Execution::~Execution() {
 void Execution::open(Comm& comm, CollectiveForm form) {
   comm_ = &comm;
   form_ = form;
+  flow_is_prepared_ = false;
 }
 
 Problem Execution::problem(Operation operation, Count bytes) const {

@@ -118,6 +118,9 @@ class Execution : public BoundSchedule {
   /// executions of their own.
   void add_missing(std::vector<int>* endpoints) const;
 
+  /// Of schedules that follow data; null before the first.
+  const DataFlow* data_flow() const { return flow_.get(); }
+
   bool is_open() const { return comm_ != nullptr; }
   CollectiveForm form() const { return form_; }
 
@@ -174,6 +177,7 @@ class Execution : public BoundSchedule {
   std::vector<Request*> under_way_;             // of the current round, in the order of its steps; or of all
   std::size_t done_ = 0;                        // how many of them are over
   std::unique_ptr<DataFlow> flow_;              // of schedules that follow data; null until there is one
+  bool flow_is_prepared_ = false;               // for this one, however often it is started
   std::vector<std::uint32_t> steps_under_way_;  // of these: whose the messages are
   std::vector<Object*> retained_;
   std::unique_ptr<hierarchy::RecordedCall> recorded_;  // has this one's own schedule meanwhile

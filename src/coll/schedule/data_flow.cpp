@@ -6,26 +6,36 @@
 
 namespace tasuki {
 
-void DataFlow::begin(const Schedule& schedule, const ShapeOf& shape_of) {
+void DataFlow::prepare(const Schedule& schedule, const ShapeOf& shape_of) {
   schedule_ = &schedule;
+  ++preparations_;
   dependencies_.find(schedule, shape_of);
   const std::size_t steps = schedule.steps.size();
-  waits_.resize(steps);
   rounds_.resize(steps);
   open_.resize(schedule.round_ends.size());
-  ready_.clear();
   std::size_t begin = 0;
   for (std::size_t round = 0; round < open_.size(); ++round) {
-    const std::size_t end = schedule.round_ends[round];
-    open_[round] = static_cast<std::uint32_t>(end - begin);
-    for (; begin < end; ++begin) rounds_[begin] = static_cast<std::uint32_t>(round);
+    for (const std::size_t end = schedule.round_ends[round]; begin < end; ++begin)
+      rounds_[begin] = static_cast<std::uint32_t>(round);
   }
-  for (std::size_t step = 0; step < steps; ++step) waits_[step] = dependencies_.waits(step);
+  all_waits_.resize(steps);
+  for (std::size_t step = 0; step < steps; ++step) all_waits_[step] = dependencies_.waits(step);
   for (std::size_t step = 0; step < steps; ++step) {
     const std::uint32_t next = dependencies_.next_message(step);
-    if (next != Dependencies::kNone) ++waits_[next];
+    if (next != Dependencies::kNone) ++all_waits_[next];
   }
-  for (std::size_t step = 0; step < steps; ++step) {  // ascending: a heap
+}
+
+void DataFlow::begin() {
+  waits_ = all_waits_;
+  std::uint32_t begin = 0;
+  for (std::size_t round = 0; round < open_.size(); ++round) {
+    const std::uint32_t end = schedule_->round_ends[round];
+    open_[round] = end - begin;
+    begin = end;
+  }
+  ready_.clear();
+  for (std::size_t step = 0; step < waits_.size(); ++step) {  // ascending: a heap
     if (waits_[step] == 0) ready_.push_back(static_cast<std::uint32_t>(step));
   }
   oldest_ = 0;

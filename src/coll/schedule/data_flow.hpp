@@ -5,7 +5,7 @@
 // over may always start, those of the next kRoundsAhead while fewer than kMessagesMax messages are under way.
 // So it goes on wherever it would by rounds.
 //
-// Ownership: it refers to the schedule that it began with, and keeps its memory for the next one.
+// Ownership: it refers to the schedule that it was prepared for, and keeps its memory for the next one.
 // Thread safety: none; one object for one thread at a time.
 #pragma once
 
@@ -23,8 +23,11 @@ class DataFlow {
   static constexpr std::size_t kRoundsAhead = 8;
   static constexpr std::size_t kMessagesMax = 64;
 
-  /// From the first step. REQUIRES: as Dependencies::find().
-  void begin(const Schedule& schedule, const ShapeOf& shape_of);
+  /// Looks for the dependencies, which takes longer than all else here. REQUIRES: as Dependencies::find().
+  void prepare(const Schedule& schedule, const ShapeOf& shape_of);
+
+  /// From the first step of the schedule that it was prepared for, as often as that is run.
+  void begin();
 
   /// The next step to start, in `step`, while so many messages are under way. Returns whether there is one;
   /// then it counts as started.
@@ -35,14 +38,19 @@ class DataFlow {
 
   bool is_over() const { return oldest_ == open_.size(); }
 
+  /// How often it was prepared.
+  std::uint64_t preparations() const { return preparations_; }
+
  private:
   void wait_less(std::uint32_t step);
   void look_for_oldest();
   std::size_t end_of_round(std::size_t round) const;
 
   const Schedule* schedule_ = nullptr;
+  std::uint64_t preparations_ = 0;
   Dependencies dependencies_;
-  std::vector<std::uint32_t> waits_;            // by step: for how many it waits yet, to end or to start
+  std::vector<std::uint32_t> all_waits_;        // by step: for how many it waits, to end or to start
+  std::vector<std::uint32_t> waits_;            // by step: for how many of them yet
   std::vector<std::uint32_t> rounds_;           // by step
   std::vector<std::uint32_t> open_;             // by round: steps that are not over
   std::vector<std::uint32_t> ready_;            // may start, but for the bounds: a heap, the first on top

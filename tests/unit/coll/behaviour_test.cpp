@@ -3,6 +3,7 @@
 // them, and a small blocking collective allocates nothing in the steady state.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/predefined.hpp"
+#include "base/variables/algorithm_table.hpp"
 #include "coll/api.hpp"
 #include "coll/byte_collectives.hpp"
 #include "coll/run/execution.hpp"
@@ -157,6 +159,35 @@ TEST(PersistentCollectives, StartAgainInAnyOrder) {
       ASSERT_EQ(*request, nullptr);
     }
   });
+}
+
+// What waits for what in a pipeline is found out at the first start alone.
+TEST(PersistentCollectives, KeepTheirDependencies) {
+  constexpr int kCount = 4000;
+  constexpr int kChain = algorithm_number(Operation::kBcast, "chain");
+  WorldOptions options;
+  options.config.bcast_algorithm = 1 + kChain - first_algorithm_of(Operation::kBcast);
+  options.config.segment_bytes = 1024;
+  run_ranks(
+      3,
+      [](Process& process) {
+        std::vector<int> data(kCount);
+        Request* request = nullptr;
+        ASSERT_EQ(api::bcast_init(process, data.data(), kCount, type(process, kMpiInt), 0,
+                                  process.objects->world, nullptr, &request),
+                  0);
+        const Execution& execution = *static_cast<CollectiveRequest*>(request)->execution;
+        for (int start = 1; start <= 3; ++start) {
+          std::fill(data.begin(), data.end(), process.rank == 0 ? start : 0);
+          ASSERT_EQ(api::start(process, &request), 0);
+          ASSERT_EQ(api::wait(process, &request, nullptr), 0);
+          ASSERT_EQ(data, std::vector<int>(kCount, start));
+          ASSERT_TRUE(execution.schedule.follows_data);
+          ASSERT_EQ(execution.data_flow()->preparations(), 1U);
+        }
+        ASSERT_EQ(api::request_free(process, &request), 0);
+      },
+      options);
 }
 
 TEST(NonblockingCollectives, KeepWhatTheyNeed) {

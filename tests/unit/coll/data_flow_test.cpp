@@ -128,7 +128,8 @@ TEST(DataFlow, ReceivesSegmentsWhileAnEarlierOneHasNotLeft) {
   const Schedule schedule = amid_chain(4);
   EXPECT_TRUE(schedule.follows_data);
   DataFlow flow;
-  flow.begin(schedule, shape_of_bytes);
+  flow.prepare(schedule, shape_of_bytes);
+  flow.begin();
   std::size_t under_way = 0;
   Steps started;
   const auto receives = start_all(flow, schedule, &under_way, &started);
@@ -149,7 +150,8 @@ TEST(DataFlow, ReceivesSegmentsWhileAnEarlierOneHasNotLeft) {
 TEST(DataFlow, RunsAheadWithinBounds) {
   const Schedule schedule = amid_chain(100);
   DataFlow flow;
-  flow.begin(schedule, shape_of_bytes);
+  flow.prepare(schedule, shape_of_bytes);
+  flow.begin();
   std::size_t under_way = 0;
   Steps started;
   start_all(flow, schedule, &under_way, &started);
@@ -158,7 +160,7 @@ TEST(DataFlow, RunsAheadWithinBounds) {
   --under_way;
   EXPECT_EQ(start_all(flow, schedule, &under_way, &started).size(), 2U) << "the send, and one receive more";
 
-  flow.begin(schedule, shape_of_bytes);
+  flow.begin();
   under_way = DataFlow::kMessagesMax;
   started.clear();
   start_all(flow, schedule, &under_way, &started);
@@ -167,10 +169,37 @@ TEST(DataFlow, RunsAheadWithinBounds) {
 
 TEST(DataFlow, OfNoStepsIsOver) {
   DataFlow flow;
-  flow.begin({}, shape_of_bytes);
+  const Schedule schedule;
+  flow.prepare(schedule, shape_of_bytes);
+  flow.begin();
   std::uint32_t step;
   EXPECT_FALSE(flow.next(0, &step));
   EXPECT_TRUE(flow.is_over());
+}
+
+// However often the schedule is run: one start that was not brought to its end leaves nothing behind.
+TEST(DataFlow, BeginsAnewWithWhatItWasPreparedFor) {
+  const Schedule schedule = amid_chain(20);
+  DataFlow flow;
+  int looks = 0;
+  flow.prepare(schedule, [&](ElementType, int) {
+    ++looks;
+    return TypeShape{};
+  });
+  const int looks_of_one = looks;
+  std::vector<Steps> orders;
+  for (const std::size_t steps_max : {3, 1000, 1000}) {
+    flow.begin();
+    Steps& order = orders.emplace_back();
+    for (std::uint32_t step; order.size() < steps_max && flow.next(0, &step);) {
+      order.push_back(step);
+      flow.over(step);
+    }
+    EXPECT_EQ(flow.is_over(), steps_max > 3);
+  }
+  EXPECT_EQ(orders[2], orders[1]);
+  EXPECT_EQ(orders[2].size(), schedule.steps.size());
+  EXPECT_EQ(looks, looks_of_one);
 }
 
 // One segment has nothing to gain.

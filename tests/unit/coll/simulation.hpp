@@ -79,9 +79,10 @@ class Simulation {
       SimulatedRank& simulated = ranks_[rank];
       simulated.scratch.assign(static_cast<std::size_t>(simulated.schedule.scratch_bytes), 0xcd);
       if (following_ == Following::kRounds) continue;
-      states_[rank].flow.begin(simulated.schedule, [this, &simulated](ElementType type, int block) {
+      states_[rank].flow.prepare(simulated.schedule, [this, &simulated](ElementType type, int block) {
         return shape(simulated, type, block);
       });
+      states_[rank].flow.begin();
     }
     for (bool moved = true; moved;) {
       moved = false;
