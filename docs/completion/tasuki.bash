@@ -99,11 +99,15 @@ _tasuki() {
     --segment|--segment=) ;;
     --set|--set=) ;;
     --exchange|--exchange=) _tasuki_files ;;
+    --patterns|--patterns=) _tasuki_files ;;
+    --trace|--trace=) _tasuki_files ;;
+    --placement|--placement=) _tasuki_files ;;
+    --compute-factor|--compute-factor=) ;;
     --paper|--paper=) _tasuki_words "004 000 002" ;;
     --goal|--goal=) _tasuki_files ;;
     --tune|--tune=) _tasuki_files ;;
     --pictures|--pictures=) ;;
-    *) options="--machine --shape --collective --bytes --algorithm --way --segment --set --exchange --paper --goal --tune --pictures --json --help" ;;
+    *) options="--machine --shape --collective --bytes --algorithm --way --segment --set --exchange --patterns --trace --placement --compute-factor --paper --goal --tune --pictures --json --help" ;;
   esac ;;
   trace) case $previous in
     -o|--out|--out=) _tasuki_files ;;

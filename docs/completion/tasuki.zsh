@@ -130,11 +130,15 @@ case $command in
       '--shape[The nodes]:8x6x8:' \
       '--collective[bcast]:NAME:' \
       '--bytes[One size]:SIZE[\:SIZE:' \
-      '--algorithm[Which]:NAME|all|chosen:' \
+      '--algorithm[Which]:NAME|all|chosen|recorded:' \
       '--way[As the executor runs them]:rounds|data:(rounds data)' \
       '--segment[Of pipelines]:SIZE:' \
       '--set[Change a parameter of the machine]:NAME=VALUE:' \
       '--exchange[A collective write]:FILE:_files' \
+      '--patterns[A list of patterns]:FILE:_files' \
+      '--trace[A program]:FILE|FOLDER:_files' \
+      '--placement[Where the ranks of a list or trace are]:block|round_robin|traffic|FILE:_files' \
+      '--compute-factor[A trace'\''s computing takes F times as long]:F:' \
       '--paper[A paper'\''s table]:004|000|002:(004 000 002)' \
       '--goal[Write the schedules in GOAL]:FILE:_files' \
       '--tune[Write a tuning table]:FILE:_files' \

@@ -13,6 +13,7 @@
 #include "sim/exchange.hpp"
 #include "sim/flow_queued.hpp"
 #include "sim/goal.hpp"
+#include "sim/program_case.hpp"
 
 namespace tasuki::sim {
 namespace {
@@ -31,7 +32,7 @@ void add_links(json& answer, const std::vector<LinkLoad>& loads, double seconds,
       bound = busy;
       busiest = &load;
     }
-    links.push_back({{"name", load.name}, {"bytes", load.bytes}, {"busy", busy / seconds}});
+    links.push_back({{"name", load.name}, {"bytes", load.bytes}, {"busy", seconds > 0 ? busy / seconds : 0}});
   }
   answer["carried_bytes"] = carried;
   answer["bound_seconds"] = std::max(bound, answer["processor_busy_seconds"].get<double>());
@@ -44,11 +45,11 @@ void add_links(json& answer, const std::vector<LinkLoad>& loads, double seconds,
                             {"busy", bound / seconds}};
 }
 
-/// [rank, "send", "compute" or "transfer", begin, end, peer] of each.
-json spans_of(const Outcome& outcome) {
-  constexpr const char* kNames[] = {"send", "compute", "transfer"};
+/// [rank, kind, begin, end, peer] of each.
+json spans_of(const std::vector<Span>& all) {
+  constexpr const char* kNames[] = {"send", "compute", "transfer", "program", "recorded"};
   json spans = json::array();
-  for (const Span& span : outcome.spans)
+  for (const Span& span : all)
     spans.push_back({span.rank, kNames[static_cast<int>(span.kind)], span.begin, span.end, span.peer});
   return spans;
 }
@@ -93,13 +94,13 @@ json answer_collective(const Request& request, const json& one) {
                  {"segment_bytes", collective.selection().segment_bytes},
                  {"formula_seconds", collective.selection().predicted_ns / 1e9},
                  {"seconds", outcome.seconds},
-                 {"messages", outcome.messages},
-                 {"sent_bytes", outcome.bytes},
-                 {"received_bytes", outcome.received_bytes},
-                 {"network_bytes", outcome.network_bytes},
+                 {"messages", outcome.traffic.messages},
+                 {"sent_bytes", outcome.traffic.bytes},
+                 {"received_bytes", outcome.traffic.received_bytes},
+                 {"network_bytes", outcome.traffic.network_bytes},
                  {"processor_busy_seconds", outcome.processor_busy_seconds}};
   add_links(answer, flows->loads(), outcome.seconds, one.value("links", false));
-  if (collective.job().records) answer["spans"] = spans_of(outcome);
+  if (collective.job().records) answer["spans"] = spans_of(outcome.spans);
   return answer;
 }
 
@@ -113,6 +114,31 @@ json answer_goal(const Request& request, const json& one) {
   return {{"algorithm", collective.algorithm_name()},
           {"segment_bytes", collective.selection().segment_bytes},
           {"messages", messages}};
+}
+
+json answer_program(const Request& request, const json& one) {
+  const ProgramCase asked(request, one);
+  const auto flows = make_flows(request.topology);
+  const ProgramOutcome outcome = run_program(asked.program(), *flows);
+  if (!outcome.complete) return {{"stuck", outcome.stuck}};
+  json answer = {{"seconds", outcome.seconds},
+                 {"messages", outcome.traffic.messages},
+                 {"sent_bytes", outcome.traffic.bytes},
+                 {"received_bytes", outcome.traffic.received_bytes},
+                 {"network_bytes", outcome.traffic.network_bytes},
+                 {"timeline_seconds", outcome.timeline_seconds},
+                 {"computing_seconds", outcome.computing_seconds},
+                 {"processor_busy_seconds", outcome.processor_busy_seconds}};
+  json chosen = json::array();
+  for (const auto& collective : asked.collectives())
+    chosen.push_back({{"algorithm", collective->algorithm_name()},
+                      {"segment_bytes", collective->selection().segment_bytes},
+                      {"formula_seconds", collective->selection().predicted_ns / 1e9}});
+  answer["collectives"] = chosen;
+  if (one.value("ends", false)) answer["ends"] = outcome.ends;
+  add_links(answer, flows->loads(), outcome.seconds, one.value("links", false));
+  if (asked.program().records) answer["spans"] = spans_of(outcome.spans);
+  return answer;
 }
 
 json answer_exchange(const Request& request, const json& one) {

@@ -13,6 +13,9 @@ nlohmann::json answer_collective(const Request& request, const nlohmann::json& o
 /// Writes a collective's schedules to the file that the case names as "goal" (sim/goal.hpp).
 nlohmann::json answer_goal(const Request& request, const nlohmann::json& one);
 
+/// Of a program (sim/program_case.hpp).
+nlohmann::json answer_program(const Request& request, const nlohmann::json& one);
+
 /// Of a collective write: {"exchange": {"order", "placement": "block" or "round_robin",
 /// "aggregators_per_node", "aggregator_layout": "block" or "round_robin", "cycles", "cycles_at_a_time",
 /// "messages_under_way", "receive_seconds", "handover_seconds", "queued_bytes_max", "gap_seconds" (both:

@@ -10,11 +10,16 @@
 
 namespace tasuki::sim {
 
+/// The host of each rank of a request: one host after the other is filled.
+std::vector<int> blocks_of(const Request& request);
+
 class Collective {
  public:
-  /// Of a case {"operation", "algorithm", "bytes", "segment_bytes", "way"}; throws what is wrong with it.
-  /// `request` lives as long as this.
+  /// Of a case {"operation", "algorithm", "bytes", "segment_bytes", "way", "root", "eager_bytes_max"}; throws
+  /// what is wrong with it. "or_chosen": an algorithm that is not valid here gives way to the library's
+  /// choice. `request` lives as long as this. `hosts`: of each rank; else all ranks of the request.
   Collective(const Request& request, const nlohmann::json& one);
+  Collective(const Request& request, const std::vector<int>& hosts, const nlohmann::json& one);
   Collective(const Collective&) = delete;
   Collective& operator=(const Collective&) = delete;
 
@@ -29,6 +34,7 @@ class Collective {
   const Request& request_;
   Operation operation_;
   Count bytes_;
+  int root_;
   Problem problem_;
   Selection selection_;
   NodeMap map_;

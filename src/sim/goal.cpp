@@ -15,9 +15,10 @@ class Writer {
   Writer(const Job& job, std::FILE* out) : job_(job), out_(out) {}
 
   double write() {
-    std::fprintf(out_, "num_ranks %d\n", job_.ranks);
+    const auto ranks = static_cast<int>(job_.hosts.size());
+    std::fprintf(out_, "num_ranks %d\n", ranks);
     Schedule schedule;
-    for (int rank = 0; rank < job_.ranks; ++rank) {
+    for (int rank = 0; rank < ranks; ++rank) {
       schedule.clear();
       job_.write(rank, schedule);
       std::fprintf(out_, "rank %d {\n", rank);

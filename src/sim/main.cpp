@@ -70,6 +70,7 @@ json answer_of(const sim::Request& request, const json& one, bool only_names) {
   if (only_names) return sim::algorithm_names(request, one);
   return in_child([&] {
     if (one.contains("goal")) return sim::answer_goal(request, one);
+    if (one.contains("program")) return sim::answer_program(request, one);
     return one.contains("exchange") ? sim::answer_exchange(request, one)
                                     : sim::answer_collective(request, one);
   });

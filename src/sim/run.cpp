@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <unordered_map>
 
 #include "sim/dependencies.hpp"
@@ -26,8 +27,8 @@ struct Rank {
   std::vector<std::uint32_t> round_ends;
   std::vector<int> after;
   std::size_t round = 0;
-  int open = 0;  // of the round
-  double processor_free = 0, busy = 0;
+  int open = 0;          // of the round
+  std::size_t left = 0;  // operations that are not over
 };
 
 /// From one rank to another.
@@ -38,32 +39,33 @@ struct Channel {
   bool under_way = false;
 };
 
-class Runner {
+}  // namespace
+
+class ScheduleRun::Ranks {
  public:
-  Runner(const Job& job, Flows& flows)
-      : job_(job), flows_(flows), ranks_(static_cast<std::size_t>(job.ranks)) {
-    Schedule schedule;
-    for (int number = 0; number < job.ranks; ++number) {
-      schedule.clear();
-      job.write(number, schedule);
-      take(number, schedule);
-    }
+  Ranks(const Job& job, std::vector<int> processors, Processors& shared, Flows& flows, Traffic& traffic,
+        std::function<void(int)> over)
+      : job_(job),
+        processors_(std::move(processors)),
+        shared_(shared),
+        flows_(flows),
+        traffic_(traffic),
+        rank_is_over_(std::move(over)),
+        ranks_(job.hosts.size()) {}
+
+  void prepare(int number) {
+    schedule_.clear();
+    job_.write(number, schedule_);
+    take(number, schedule_);
   }
 
-  Outcome run() {
-    const double begin = flows_.now();
-    last_ = begin;
-    for (Rank& rank : ranks_) rank.processor_free = begin;
-    flows_.at(begin, [this] {
-      for (int number = 0; number < job_.ranks; ++number) start(number);
-    });
-    flows_.run();
-    outcome_.seconds = last_ - begin;
-    for (const Rank& rank : ranks_) {
-      outcome_.processor_busy_seconds = std::max(outcome_.processor_busy_seconds, rank.busy);
+  void start(int number) {
+    Rank& rank = rank_of(number);
+    if (rank.left == 0) return end(number);
+    if (job_.way == Way::kRounds) return start_rounds(number);
+    for (std::size_t index = 0; index < rank.operations.size(); ++index) {
+      if (rank.operations[index].waits == 0) release(number, static_cast<int>(index));
     }
-    outcome_.complete = steps_ == done_;
-    return outcome_;
   }
 
  private:
@@ -84,9 +86,9 @@ class Runner {
       Operation operation{.action = step.action, .peer = step.peer, .bytes = static_cast<double>(bytes)};
       if (step.action == Action::kSend) {
         channel(number, step.peer).sends.push_back(self);
-        outcome_.messages += 1;
-        outcome_.bytes += operation.bytes;
-        if (host_of(number) != host_of(step.peer)) outcome_.network_bytes += operation.bytes;
+        traffic_.messages += 1;
+        traffic_.bytes += operation.bytes;
+        if (host_of(number) != host_of(step.peer)) traffic_.network_bytes += operation.bytes;
       } else if (step.action == Action::kReceive) {
         channel(step.peer, number).receives.push_back(self);
       }
@@ -99,18 +101,11 @@ class Runner {
       }
       rank.operations.push_back(operation);
     }
-    steps_ += schedule.steps.size();
+    rank.left = rank.operations.size();
   }
 
-  int host_of(int rank) const { return rank / job_.ranks_per_host; }
-
-  void start(int number) {
-    Rank& rank = rank_of(number);
-    if (job_.way == Way::kRounds) return start_rounds(number);
-    for (std::size_t index = 0; index < rank.operations.size(); ++index) {
-      if (rank.operations[index].waits == 0) release(number, static_cast<int>(index));
-    }
-  }
+  int host_of(int rank) const { return job_.hosts[static_cast<std::size_t>(rank)]; }
+  int processor_of(int rank) const { return processors_[static_cast<std::size_t>(rank)]; }
 
   void start_rounds(int number) {
     Rank& rank = rank_of(number);
@@ -122,17 +117,6 @@ class Runner {
     }
   }
 
-  /// The processor of a rank takes so long for something, after what it has begun.
-  template <class Body>
-  void on_processor(int number, double seconds, Span::Kind kind, Body&& then) {
-    Rank& rank = rank_of(number);
-    rank.processor_free = std::max(rank.processor_free, flows_.now()) + seconds;
-    rank.busy += seconds;
-    if (job_.records)
-      outcome_.spans.push_back({number, kind, rank.processor_free - seconds, rank.processor_free, -1});
-    flows_.at(rank.processor_free, std::forward<Body>(then));
-  }
-
   static double share(double bytes, double rate) { return rate > 0 ? bytes / rate : 0; }
 
   /// The step may start now.
@@ -142,15 +126,20 @@ class Runner {
     if (operation.action == Action::kReceive) {
       ready(operation.peer, number, index, false);
     } else if (operation.action == Action::kSend) {
-      on_processor(number, costs.software_seconds, Span::Kind::kSend,
+      shared_.take(processor_of(number), costs.software_seconds, Span::Kind::kSend,
                    [this, number, index, peer = operation.peer] { ready(number, peer, index, true); });
     } else {
       const double rate = operation.action == Action::kReduce ? costs.reduced_bytes_per_second
                                                               : costs.copied_bytes_per_second;
-      on_processor(number, share(operation.bytes, rate), Span::Kind::kCompute,
+      shared_.take(processor_of(number), share(operation.bytes, rate), Span::Kind::kCompute,
                    [this, number, index] { over(number, index); });
     }
   }
+
+  double bytes_of_send(int from, int index) {
+    return rank_of(from).operations[static_cast<std::size_t>(index)].bytes;
+  }
+  bool waits_for_receive(double bytes) const { return bytes > job_.eager_bytes_max; }
 
   /// One side of a transfer is ready.
   void ready(int from, int to, int index, bool is_send) {
@@ -158,28 +147,35 @@ class Runner {
     const std::vector<int>& order = is_send ? found.sends : found.receives;
     std::vector<bool>& marks = is_send ? found.sent : found.posted;
     marks.resize(order.size());
-    marks[static_cast<std::size_t>(std::lower_bound(order.begin(), order.end(), index) - order.begin())] =
-        true;
+    const auto number =
+        static_cast<std::size_t>(std::lower_bound(order.begin(), order.end(), index) - order.begin());
+    marks[number] = true;
+    if (!is_send && number < found.next) return over(to, index);  // it has come
     go_on(from, to, found);
+    if (is_send && !waits_for_receive(bytes_of_send(from, index))) over(from, index);
+  }
+
+  static bool is_marked(const std::vector<bool>& marks, std::size_t number) {
+    return number < marks.size() && marks[number];
   }
 
   void go_on(int from, int to, Channel& found) {
-    const std::size_t next = found.next;
-    if (found.under_way || next >= found.sent.size() || next >= found.posted.size()) return;
-    if (!found.sent[next] || !found.posted[next]) return;
+    if (found.under_way || !is_marked(found.sent, found.next)) return;
+    const double bytes = bytes_of_send(from, found.sends[found.next]);
+    const bool waits = waits_for_receive(bytes);
+    if (waits && !is_marked(found.posted, found.next)) return;
     found.under_way = true;
-    const double bytes = rank_of(from).operations[static_cast<std::size_t>(found.sends[next])].bytes;
     const Costs& costs = job_.costs;
-    const auto arrived = [this, from, to, bytes, place = &found, begin = flows_.now()] {
-      if (job_.records) outcome_.spans.push_back({from, Span::Kind::kTransfer, begin, flows_.now(), to});
+    const auto arrived = [this, from, to, bytes, waits, place = &found, begin = flows_.now()] {
+      shared_.note({processor_of(from), Span::Kind::kTransfer, begin, flows_.now(), processor_of(to)});
       Channel& one = *place;
-      const int send = one.sends[one.next], receive = one.receives[one.next];
-      ++one.next;
+      const std::size_t number = one.next++;
+      const bool is_awaited = is_marked(one.posted, number);
       one.under_way = false;
-      outcome_.received_bytes += bytes;
+      traffic_.received_bytes += bytes;
       go_on(from, to, one);
-      over(from, send);
-      over(to, receive);
+      if (waits) over(from, one.sends[number]);
+      if (is_awaited) over(to, one.receives[number]);
     };
     if (host_of(from) == host_of(to)) {
       flows_.at(flows_.now() + share(bytes, costs.copied_bytes_per_second), arrived);
@@ -193,9 +189,8 @@ class Runner {
   }
 
   void over(int number, int index) {
-    last_ = std::max(last_, flows_.now());
-    ++done_;
     Rank& rank = rank_of(number);
+    if (--rank.left == 0) return end(number);
     if (job_.way == Way::kRounds) {
       if (--rank.open == 0) start_rounds(number);
       return;
@@ -207,20 +202,60 @@ class Runner {
     }
   }
 
+  /// As an event of its own: what is called may end this object.
+  void end(int number) {
+    flows_.at(flows_.now(), [this, number] { rank_is_over_(number); });
+  }
+
   const Job& job_;
+  const std::vector<int> processors_;
+  Processors& shared_;
   Flows& flows_;
-  Dependencies dependencies_;  // of the schedule that is taken
+  Traffic& traffic_;
+  const std::function<void(int)> rank_is_over_;
+  Schedule schedule_;  // of the rank that is prepared
+  Dependencies dependencies_;
   std::vector<Rank> ranks_;
   std::unordered_map<std::uint64_t, Channel> channels_;
-  Outcome outcome_;
-  double last_ = 0;
-  std::size_t steps_ = 0, done_ = 0;
 };
 
-}  // namespace
+ScheduleRun::ScheduleRun(const Job& job, std::vector<int> processors, Processors& shared, Flows& flows,
+                         Traffic& traffic, std::function<void(int)> over)
+    : ranks_(std::make_unique<Ranks>(job, std::move(processors), shared, flows, traffic, std::move(over))) {}
+
+ScheduleRun::~ScheduleRun() = default;
+
+void ScheduleRun::prepare(int rank) {
+  ranks_->prepare(rank);
+}
+
+void ScheduleRun::start(int rank) {
+  ranks_->start(rank);
+}
 
 Outcome run(const Job& job, Flows& flows) {
-  return Runner(job, flows).run();
+  const auto ranks = static_cast<int>(job.hosts.size());
+  const double begin = flows.now();
+  std::vector<int> numbers(job.hosts.size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  Processors processors(job.hosts.size(), flows, job.records);
+  Traffic traffic;
+  int over = 0;
+  double last = begin;
+  ScheduleRun all(job, std::move(numbers), processors, flows, traffic, [&](int) {
+    ++over;
+    last = flows.now();
+  });
+  for (int rank = 0; rank < ranks; ++rank) all.prepare(rank);
+  flows.at(begin, [&] {
+    for (int rank = 0; rank < ranks; ++rank) all.start(rank);
+  });
+  flows.run();
+  return {.seconds = last - begin,
+          .traffic = traffic,
+          .processor_busy_seconds = processors.busy_seconds(),
+          .complete = over == ranks,
+          .spans = std::move(processors.spans())};
 }
 
 }  // namespace tasuki::sim

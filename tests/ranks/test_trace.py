@@ -12,8 +12,9 @@ from harness import HERE, PREFIX, PROGRAMS, RANKS, ROOT, compile_program, run_co
 
 sys.path.insert(0, str(ROOT / "python"))
 
-from tasuki import places  # noqa: E402
+from tasuki import machines, places  # noqa: E402
 from tasuki import trace as traces  # noqa: E402
+from tasuki.simulation import traced  # noqa: E402
 
 MPI4PY = """
 import numpy, sys
@@ -300,3 +301,23 @@ def test_a_job_within_is_not_recorded(record):
     done, trace = record(1, "sh", "-c", inner)
     assert done.returncode == 0, done.text
     assert (trace.frame()["function"] == "MPI_Sendrecv").sum() == 7
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_a_traced_program_on_a_simulated_machine(record, ranks):
+    """The token of ring.c, without the computing between its calls: a message from each rank to the next."""
+    latency, rate = 3e-6, 1e9
+    numbers = {"software_seconds": 1e-6, "hardware_seconds": latency - 1e-6, "link_bytes_per_second": rate}
+    document = {
+        "tasuki_machine": 1,
+        "name": "made-up",
+        "parameters": {name: {"value": value, "source": "guess"} for name, value in numbers.items()},
+        "topology": {"kind": "crossbar", "shape": [4], "source": "guess"},
+    }
+    machine = machines.machine_of(document, "made-up.json")
+    trace = record(ranks, compile_program("ring.c"))[1]
+    simulator = ROOT / "build/release/src/sim/tasuki-simulate"
+    found = traced.simulation(trace, machine, factor=0.0).run(simulator)
+    assert found["messages"] == ranks and found["sent_bytes"] == 4 * ranks
+    assert found["seconds"] == pytest.approx(ranks * (latency + 4 / rate), rel=1e-6)
+    assert traced.simulation(trace, machine).run(simulator)["seconds"] > found["seconds"]

@@ -22,7 +22,9 @@ Machine = Annotated[str, option("NAME|FILE", "The machine: one that is shipped, 
 Shape = Annotated[str, option("8x6x8", "The nodes; else as the machine has them.")]
 Collective = Annotated[str, option("NAME", "bcast, allreduce, allgather, …")]
 Bytes = Annotated[str, option("SIZE[:SIZE]", "One size, or all from one to another, doubling.")]
-Algorithm = Annotated[str, option("NAME|all|chosen", "Which; chosen: what the library's formulas say.")]
+Algorithm = Annotated[
+    str, option("NAME|all|chosen|recorded", "Which; chosen: what the formulas say; recorded: as traced.")
+]
 Way = Annotated[str, option("rounds|data", "As the executor runs them, or each step when it can.")]
 Segment = Annotated[str, option("SIZE", "Of pipelines; else what is chosen.")]
 Changes = Annotated[
@@ -30,6 +32,24 @@ Changes = Annotated[
 ]
 ExchangeFile = Annotated[
     str, option("FILE", "A collective write: orders, aggregators, cycles (docs/simulate.md).")
+]
+PatternsFile = Annotated[
+    str,
+    option("FILE", "A list of patterns, as `tasuki predict` takes: each is simulated once.", "--patterns"),
+]
+TraceFile = Annotated[
+    str,
+    option("FILE|FOLDER", "A program: the trace that mpiexec --trace wrote, or the folder of its parts."),
+]
+Placement = Annotated[
+    str,
+    option(
+        "block|round_robin|traffic|FILE",
+        "Where the ranks of a list or trace are; traffic: those that exchange much share nodes.",
+    ),
+]
+ComputeFactor = Annotated[
+    float, typer.Option(metavar="F", min=0, help="A trace's computing takes F times as long.")
 ]
 Paper = Annotated[str, option("004|000|002", "A paper's table: predicted, printed, off by.")]
 Goal = Annotated[str, option("FILE", "Write the schedules in GOAL, for LogGOPSim; simulate nothing.")]
@@ -52,6 +72,10 @@ def simulate(
     segment: Segment = "",
     changes: Changes = None,
     exchange: ExchangeFile = "",
+    patterns_: PatternsFile = "",
+    trace: TraceFile = "",
+    placement: Placement = "block",
+    compute_factor: ComputeFactor = 1.0,
     paper: Paper = "",
     goal: Goal = "",
     tune: Tune = "",
@@ -65,6 +89,10 @@ def simulate(
     tasuki simulate --machine k-computer --set link_bytes_per_second=10e9
 
     tasuki simulate --machine tsubame2.5 --exchange hpio.toml
+
+    tasuki simulate --machine k-computer --trace solver.trace
+
+    tasuki simulate --machine k-computer --patterns list.txt
 
     tasuki simulate --paper 004
     """
@@ -81,6 +109,9 @@ def simulate(
             raise Refusal(f"--machine: not given, expected {', '.join(machines.names())} or a file")
         found = changed(machines.load(machine), changes or [])
         extents = extents_of(shape)
+        if trace or patterns_:
+            run_program(found, trace, patterns_, placement, extents, algorithm, way, compute_factor, as_json)
+            return
         if exchange:
             show.print_exchanges(found, exchange, extents, as_json)
             return
@@ -95,6 +126,35 @@ def simulate(
             run_cases(found, cases, extents, pictures, as_json)
     except (machines.MachineError, simulation.SimulationError, patterns.PatternsError) as error:
         raise Refusal(str(error)) from None
+
+
+def run_program(machine, trace_path, list_path, placement, extents, algorithm, way, factor, as_json) -> None:
+    """A trace or a list of patterns."""
+    from tasuki import patterns, replay, simulation, trace
+    from tasuki.simulation import patterned, show, traced
+
+    if trace_path and list_path:
+        raise Refusal("--trace and --patterns: both given, expected one of them")
+    if way not in simulation.WAYS:
+        raise Refusal(f"--way {way}: expected {' or '.join(simulation.WAYS)}")
+    known = ("chosen", "recorded") if trace_path else ("chosen",)
+    if algorithm not in known:
+        raise Refusal(f"--algorithm {algorithm}: expected {' or '.join(known)} here")
+    try:
+        if trace_path:
+            loaded, recorded = traced.load(trace_path), algorithm == "recorded"
+            asked = traced.simulation(loaded, machine, placement, extents, factor, recorded, way)
+        else:
+            asked = patterned.simulation(patterns.load(list_path), machine, placement, extents, way)
+        found = asked.run(on_start=show.progress)
+    except (trace.TraceError, replay.ReplayError) as error:
+        raise Refusal(str(error)) from None
+    if as_json:
+        print(json.dumps(found, indent=1, ensure_ascii=False))
+    elif trace_path:
+        show.print_trace(machine, found)
+    else:
+        show.print_patterns(machine, found)
 
 
 def run_cases(machine, cases, extents, folder: str, as_json: bool) -> None:

@@ -41,7 +41,7 @@ PARAMETERS = {
     "eager_bytes_max": "up to it a message leaves without waiting for its receive",
     "dimensions": "of the network, as a collective uses it: 1, 2 or 3",
     "ranks_per_node": "of the measurements",
-    "messages_under_way": "w, of a rank in an exchange of collective files",
+    "messages_under_way": "w, of a rank in an exchange of collective files, or of a program",
     "storage_targets": "of the storage",
     "targets_per_server": "of the storage",
     "storage_link_bytes_per_second": "of a node's link to the storage",

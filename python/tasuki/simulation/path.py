@@ -9,7 +9,7 @@ RANK, KIND, BEGIN, END, PEER = range(5)  # of a span: what a rank did from when 
 
 
 def touched(span) -> tuple[int, ...]:
-    return (span[RANK], span[PEER]) if span[KIND] == "transfer" else (span[RANK],)
+    return (span[RANK], span[PEER]) if span[PEER] >= 0 else (span[RANK],)
 
 
 def critical_path(spans: list) -> list:
@@ -46,6 +46,12 @@ def sentence(path: list, seconds: float) -> str:
         shares[span[KIND]] += span[END] - span[BEGIN]
     ranks = {rank for span in path for rank in touched(span)}
     number = sum(span[KIND] == "transfer" for span in path)
-    names = {"transfer": "transfers", "send": "software of sends", "compute": "reductions and copies"}
+    names = {
+        "program": "the program's computing",
+        "transfer": "transfers",
+        "send": "software of sends",
+        "compute": "reductions and copies",
+        "recorded": "calls as they were recorded",
+    }
     parts = [f"{names[kind]} {shares[kind] / seconds:.0%}" for kind in names if shares[kind] > 0]
     return f"critical path: {number} transfers through {len(ranks)} ranks; of the time {', '.join(parts)}"

@@ -137,6 +137,102 @@ def print_answers(machine, answers: list[dict], estimate: dict, sizes: list[int]
             )
 
 
+def table_of(heads: tuple[str, ...], left: tuple[str, ...]):
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for head in heads:
+        table.add_column(head, justify="left" if head in left else "right", no_wrap=True)
+    return table
+
+
+def print_sentences(console, sentences: list[str]) -> None:
+    for sentence in sentences:
+        if sentence:
+            console.print(f"{sentence}.")
+
+
+def print_patterns(machine, found: dict) -> None:
+    """A line for each pattern, and what is together."""
+    from rich.console import Console
+
+    from tasuki.units import bytes_text, percent_text, time_text
+
+    console = Console(highlight=False, width=160)
+    console.print(header(machine, [found], found["estimate"]))
+    measured = any(row["measured_seconds"] for row in found["lines"])
+    heads = ("pattern", "ranks", "size", "count", "each", "together", "bound", "busiest link", "algorithm")
+    heads = heads[:6] + (("measured", "off by") if measured else ()) + heads[6:]
+    table = table_of(heads, ("pattern", "algorithm"))
+    for row in found["lines"]:
+        link, seconds = row["busiest_link"] or {"busy": 0}, row["measured_seconds"]
+        known = [time_text(seconds, 4), percent_text(row["seconds"] / seconds - 1)] if seconds else ["-", "-"]
+        table.add_row(
+            row["pattern"],
+            str(row["ranks"]),
+            bytes_text(row["bytes"]),
+            f"{row['count']:,.6g}",
+            time_text(row["each_seconds"], 4),
+            time_text(row["seconds"], 4),
+            *(known if measured else ()),
+            time_text(row["bound_seconds"], 4),
+            f"{link['busy']:.0%}",
+            ", ".join(dict.fromkeys(row["algorithms"])) or "-",
+        )
+    console.print(table)
+    total = f"together {time_text(found['seconds'], 4)}"
+    if found["measured_seconds"]:
+        off = percent_text(found["seconds"] / found["measured_seconds"] - 1)
+        total += f", measured {time_text(found['measured_seconds'], 4)}, off by {off}"
+    print_sentences(console, [total, found["reason"], *found["advice"]])
+
+
+RANKS_SHOWN_MAX = 16
+
+
+def print_trace(machine, found: dict) -> None:
+    """Where the time of a traced program goes on the simulated machine."""
+    from rich.console import Console
+
+    from tasuki.units import bytes_text, time_text
+
+    console = Console(highlight=False, width=160)
+    console.print(header(machine, [found], found["estimate"]))
+    link = found["busiest_link"] or {"busy": 0}
+    nodes = len(set(found["nodes"]))
+    console.print(
+        f"{found['trace']}: {found['ranks']} ranks on {nodes} nodes (placement {found['placement']}) take "
+        f"{time_text(found['seconds'], 4)}, recorded {time_text(found['recorded_seconds'], 4)}; "
+        f"bound {time_text(found['bound_seconds'], 4)}\n"
+        f"{found['messages']:,.0f} messages, {bytes_text(found['sent_bytes'])} sent, "
+        f"{bytes_text(found['network_bytes'])} between nodes; the busiest link works {link['busy']:.0%}"
+    )
+    console.print("all ranks together:")
+    table = table_of(("function", "calls", "recorded", "simulated"), ("function",))
+    for row in found["functions"]:
+        times = (time_text(row[name], 4) for name in ("recorded_seconds", "seconds"))
+        table.add_row(row["function"], f"{row['calls']:,}", *times)
+    console.print(table)
+    table = table_of(("rank", "node", "computes", "in MPI", "until"), ())
+    ranks = sorted(found["ranks_of"], key=lambda row: -row["computing_seconds"])
+    for row in ranks[:RANKS_SHOWN_MAX]:
+        name = f"{row['rank']}" + (f" thread {row['thread']}" if row["thread"] else "")
+        times = (time_text(row[name], 4) for name in ("computing_seconds", "mpi_seconds", "end_seconds"))
+        table.add_row(f"{row['world']}.{name}" if row["world"] else name, str(row["node"]), *times)
+    console.print(table)
+    if len(ranks) > RANKS_SHOWN_MAX:
+        console.print(f"and {len(ranks) - RANKS_SHOWN_MAX} that compute less")
+    if found["collectives"]:
+        table = table_of(("collective", "ranks", "size", "calls", "algorithm"), ("collective", "algorithm"))
+        for row in found["collectives"]:
+            size = bytes_text(row["bytes"])
+            table.add_row(row["operation"], str(row["ranks"]), size, f"{row['calls']:,}", row["algorithm"])
+        console.print(table)
+    print_sentences(console, [found["reason"], found["critical_path"], *found["advice"]])
+    for note in found["notes"]:
+        console.print(f"note: {note}")
+
+
 def print_paper(found, as_json: bool) -> None:
     from rich.console import Console
     from rich.table import Table

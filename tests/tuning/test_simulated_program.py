@@ -1,0 +1,280 @@
+"""`tasuki simulate --trace` and `--patterns`: programs on a simulated machine take what closed forms say, on
+the nodes that a placement names; what cannot be run is refused by name."""
+
+import pathlib
+import sys
+
+import pytest
+from tasuki import machines, patterns, simulation, trace
+from tasuki.simulation import patterned, programs, traced
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/analysis"))
+
+import made_traces  # noqa: E402
+from made_traces import Rank  # noqa: E402
+
+SIMULATOR = ROOT / "build/release/src/sim/tasuki-simulate"
+SOFTWARE, HARDWARE, RATE, COPY, CONTROL, EAGER = 1e-6, 2e-6, 1e9, 4e9, 5e-6, 10_000
+MICRO = 1e-6
+A_COPY = 10e-9  # of some bytes at the rank
+
+
+def machine(shape=(8,), kind="crossbar", **changes):
+    values = {
+        "software_seconds": SOFTWARE,
+        "hardware_seconds": HARDWARE,
+        "link_bytes_per_second": RATE,
+        "copy_bytes_per_second": COPY,
+        "control_seconds": CONTROL,
+        "eager_bytes_max": EAGER,
+    } | changes
+    document = {
+        "tasuki_machine": 1,
+        "name": "made-up",
+        "parameters": {name: {"value": value, "source": "guess"} for name, value in values.items()},
+        "topology": {"kind": kind, "shape": list(shape), "source": "guess"},
+    }
+    return machines.machine_of(document, "made-up.json")
+
+
+def message(bytes):
+    return SOFTWARE + HARDWARE + bytes / RATE
+
+
+def started(rank, size):
+    return Rank(rank, size).call("MPI_Init", 0, 10, group=0)
+
+
+@pytest.fixture
+def simulated(tmp_path):
+    """simulated(rank, …, of=machine) -> what is told of their trace there"""
+
+    def run(*ranks, of=None, **options):
+        loaded = trace.load(made_traces.write(tmp_path / "a.trace", *ranks))
+        return traced.simulation(loaded, of or machine(), **options).run(SIMULATOR)
+
+    return run
+
+
+def function(found, name):
+    (row,) = [row for row in found["functions"] if row["function"] == name]
+    return row["seconds"]
+
+
+def pair(size, send_at=20, receive_at=15):
+    first = started(0, 2).call("MPI_Send", send_at, send_at + 1, peer=1, sent=size)
+    second = started(1, 2).call("MPI_Recv", receive_at, 200, source=0, received=size)
+    return first, second
+
+
+def test_a_short_message(simulated):
+    """Rank 0 computes 10 µs and sends; rank 1 came after 5 µs. Computing may take twice as long."""
+    found = simulated(*pair(1000))
+    assert found["seconds"] == pytest.approx(10 * MICRO + message(1000))
+    assert function(found, "MPI_Send") == pytest.approx(SOFTWARE)
+    assert function(found, "MPI_Recv") == pytest.approx(5 * MICRO + message(1000))
+    assert found["recorded_seconds"] == pytest.approx(190 * MICRO)
+    assert (found["messages"], found["sent_bytes"], found["network_bytes"]) == (1, 1000, 1000)
+    assert simulated(*pair(1000), factor=2.0)["seconds"] == pytest.approx(20 * MICRO + message(1000))
+
+
+def test_a_long_message_waits_for_its_receive(simulated):
+    found = simulated(*pair(50_000, receive_at=100))
+    end = 90 * MICRO + CONTROL + HARDWARE + 50_000 / RATE
+    assert found["seconds"] == pytest.approx(end)
+    assert function(found, "MPI_Send") == pytest.approx(end - 10 * MICRO)
+    late = simulated(*pair(1000, receive_at=100))
+    assert function(late, "MPI_Recv") == pytest.approx(0, abs=1e-12), "it is there"
+
+
+def test_ranks_of_one_node_copy(simulated):
+    found = simulated(*pair(1000), of=machine(ranks_per_node=2))
+    assert found["seconds"] == pytest.approx(10 * MICRO + SOFTWARE + 1000 / COPY)
+    assert found["nodes"] == [0, 0] and found["network_bytes"] == 0
+    assert found["busiest_link"] is None
+
+
+def four(name, at=(20, 30, 40, 50), **values):
+    made = []
+    for rank, begin in enumerate(at):
+        values["sent"] = values["received"] = values.get("block", 0)
+        made.append(started(rank, 4).call(name, begin, 90, **values).call("MPI_Finalize", 100, 110, group=0))
+    return made
+
+
+def test_collectives_run_the_librarys_schedules(simulated):
+    """Among four, by recursive doubling: two messages after the last rank came; the chosen one is told."""
+    found = simulated(*four("MPI_Allreduce", block=8, algorithm="ring"))
+    assert found["collectives"] == [
+        {"operation": "allreduce", "bytes": 8, "ranks": 4, "algorithm": "recursive_doubling", "calls": 1}
+    ]
+    assert found["seconds"] == pytest.approx(40 * MICRO + 2 * message(8) + 10 * MICRO, abs=A_COPY)
+    ring = simulated(*four("MPI_Allreduce", block=8, algorithm="ring"), recorded=True)
+    assert ring["collectives"][0]["algorithm"] == "ring"
+    assert ring["seconds"] > found["seconds"]
+    other = simulated(*four("MPI_Allreduce", block=8, algorithm="single_copy"), recorded=True)
+    assert other["collectives"][0]["algorithm"] == "recursive_doubling"
+    assert any("the library's choice is taken" in note for note in other["notes"])
+
+
+def test_the_root_of_a_broadcast_holds_the_others_up(simulated):
+    late = simulated(*four("MPI_Bcast", at=(20, 20, 50, 20), block=8, peer=2))
+    assert late["seconds"] == pytest.approx(40 * MICRO + 2 * message(8) + 10 * MICRO)
+    early = simulated(*four("MPI_Bcast", at=(20, 20, 50, 20), block=8, peer=0))
+    assert early["seconds"] == pytest.approx(40 * MICRO + message(8) + 10 * MICRO, abs=A_COPY), "it was there"
+
+
+def test_what_has_no_schedule_takes_what_was_recorded(simulated):
+    found = simulated(*four("MPI_Win_fence"))
+    assert found["seconds"] == pytest.approx(40 * MICRO + 40 * MICRO + 10 * MICRO)
+    assert any(note.startswith("4 calls have no schedule") for note in found["notes"])
+
+
+def exchange(rank, size, begin):
+    made = started(rank, 2)
+    made.call("MPI_Irecv", begin, begin + 1, source=1 - rank, tag=4, received=size, made=1)
+    made.call("MPI_Isend", begin + 1, begin + 2, peer=1 - rank, tag=4, sent=size, made=1)
+    made.call("MPI_Waitall", begin + 8, begin + 99, done=[(0, 1 - rank, size), (1, -1, -1)], group=0)
+    return made
+
+
+def test_computing_between_begin_and_wait_hides_messages(simulated):
+    """6 µs of computing between MPI_Isend and MPI_Waitall: they take the processor, the messages go on."""
+    found = simulated(exchange(0, 1000, 20), exchange(1, 1000, 20))
+    assert found["seconds"] == pytest.approx(10 * MICRO + SOFTWARE + 6 * MICRO)
+    assert function(found, "MPI_Waitall") == pytest.approx(0, abs=1e-12)
+    long = simulated(exchange(0, 50_000, 20), exchange(1, 50_000, 20))
+    assert long["seconds"] == pytest.approx(10 * MICRO + SOFTWARE + CONTROL + HARDWARE + 50_000 / RATE)
+
+
+def test_a_cut_trace_is_run_as_far_as_it_goes(simulated):
+    """Rank 1's receive is missing: a rendezvous takes what was recorded, and the notes say so."""
+    first = started(0, 2).call("MPI_Send", 20, 60, peer=1, sent=50_000)
+    found = simulated(first, started(1, 2).call("MPI_Barrier", 20, 30))
+    assert found["seconds"] == pytest.approx(50 * MICRO)
+    assert any("not in the trace" in note for note in found["notes"])
+
+
+def test_a_program_that_relies_on_buffering_is_named(simulated):
+    ranks = []
+    for rank in (0, 1):
+        made = started(rank, 2).call("MPI_Send", 20, 21, peer=1 - rank, sent=20_000)
+        ranks.append(made.call("MPI_Recv", 22, 30, source=1 - rank, received=20_000))
+    with pytest.raises(
+        simulation.SimulationError, match="rank 0 waits in MPI_Send for ever.*eager_bytes_max"
+    ):
+        simulated(*ranks)
+    assert simulated(*ranks, of=machine(eager_bytes_max=20_000))["seconds"] > 0
+
+
+def pairs(ranks):
+    """The first and the last exchange, the second and the last but one, …"""
+    made = []
+    for rank in range(ranks):
+        other = ranks - 1 - rank
+        one = started(rank, ranks)
+        one.call("MPI_Irecv", 20, 21, source=other, received=8000, made=1)
+        one.call("MPI_Isend", 21, 22, peer=other, sent=8000, made=1)
+        made.append(one.call("MPI_Waitall", 22, 99, done=[(0, other, 8000), (1, -1, -1)], group=0))
+    return made
+
+
+def test_a_better_mapping_is_told(simulated):
+    """Pairs that are far from each other in blocks: by traffic they share nodes."""
+    found = simulated(*pairs(8), of=machine(ranks_per_node=2))
+    assert found["nodes"] == [0, 0, 1, 1, 2, 2, 3, 3]
+    told = {one["what"]: one["seconds"] for one in found["alternatives"]}
+    better = told["placement traffic instead of block"]
+    assert better == pytest.approx(10 * MICRO + SOFTWARE + 8000 / COPY)
+    assert better < told["links of twice the rate"] < found["seconds"]
+    assert any(one.startswith("placement traffic instead of block would save") for one in found["advice"])
+    chosen = simulated(*pairs(8), of=machine(ranks_per_node=2), placement="traffic")
+    assert chosen["seconds"] == pytest.approx(better) and chosen["nodes"] == [0, 1, 2, 3, 3, 2, 1, 0]
+
+
+def test_the_critical_path_of_a_program(simulated):
+    found = simulated(*pair(1000))
+    shares = "the program's computing 71%, transfers 21%, software of sends 7%"
+    assert found["critical_path"] == f"critical path: 1 transfers through 2 ranks; of the time {shares}"
+    assert found["reason"].startswith("waiting limits it: rank 0 computes 71% of the time")
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("0 1 9", "node '9' of rank 2, expected one from 0 to 7"),
+        ("0 1", "2 nodes, expected one for each of 4 ranks"),
+        ("0 1 1 2", "2 ranks on node 1, expected at most 1"),
+    ],
+)
+def test_bad_placements(simulated, tmp_path, text, says):
+    (tmp_path / "nodes").write_text(text)
+    with pytest.raises(simulation.SimulationError, match=says):
+        simulated(*four("MPI_Barrier"), placement=str(tmp_path / "nodes"))
+    with pytest.raises(
+        simulation.SimulationError, match="--placement nowhere: No such file.*block, round_robin"
+    ):
+        simulated(*four("MPI_Barrier"), placement="nowhere")
+
+
+def test_too_few_nodes_and_too_much(simulated):
+    with pytest.raises(simulation.SimulationError, match="4 ranks, expected at most 2: 2 nodes of 1"):
+        simulated(*four("MPI_Barrier"), of=machine((2,)))
+    made = programs.Program(machine(), list(range(8)))
+    number = made.call("alltoall", 8, tuple(range(8)))
+    made.calls += [number] * 10**6
+    with pytest.raises(simulation.SimulationError, match="about 5.6e.07 messages, expected at most 2e.07"):
+        made.estimate()
+
+
+def each(text, of=None, tmp_path=None, **options):
+    (tmp_path / "list.txt").write_text(text)
+    items = patterns.load(tmp_path / "list.txt")
+    return patterned.simulation(items, of or machine(), **options).run(SIMULATOR)
+
+
+def test_patterns(tmp_path):
+    """Messages, a fence, orders and collectives among eight on a switch, by hand."""
+    lines = {
+        "point_to_point/pingpong 2 1000 10": message(1000),
+        "point_to_point/pingpong 2 50000 10": message(50_000) + CONTROL,
+        "point_to_point/pingpong/mode=ssend 2 1000 10": message(1000) + CONTROL,
+        "point_to_point/bidirectional 2 1000 10": message(1000),
+        "point_to_point/multi_pair 8 1000 10": message(1000),
+        "concurrent/shift/way=sendrecv 8 1000 10": message(1000),
+        "concurrent/exchange/way=put_fence 8 100000 10": SOFTWARE
+        + HARDWARE
+        + 700_000 / RATE
+        + 3 * message(0),
+        "concurrent/exchange/way=send_barrier 4 1000 10": 3 * (message(1000) + 2 * message(0)),
+        "MPI_Barrier 8 0 1e5": 3 * message(0),
+        "MPI_Allreduce 4 8 10": 2 * message(8),
+        "collectives/bcast/form=nonblocking 8 8 10": 3 * message(8),
+        "MPI_Reduce 1 8 10": 0,
+    }
+    found = each("\n".join(lines), tmp_path=tmp_path)
+    for row, seconds in zip(found["lines"], lines.values(), strict=True):
+        assert row["each_seconds"] == pytest.approx(seconds, rel=0.02), row["pattern"]
+        assert row["seconds"] == pytest.approx(row["each_seconds"] * row["count"])
+        assert row["bound_seconds"] <= row["each_seconds"] * (1 + 1e-9)
+    assert found["lines"][-2]["algorithms"] == ["binomial"]
+    assert found["seconds"] == pytest.approx(sum(row["seconds"] for row in found["lines"]))
+    assert found["reason"].startswith("MPI_Barrier takes the most, 99%")
+    assert {one["what"] for one in found["alternatives"]} >= {"links of twice the rate"}
+
+
+@pytest.mark.parametrize(
+    "line, says",
+    [
+        ("rma/counter 8 8 1", "list.txt:1: rma/counter: is not simulated, expected one of"),
+        ("concurrent/shift/way=magic 8 8 1", "way=magic, expected sendrecv, isend_irecv, put_fence"),
+        ("collectives/bcast/form=overlap 8 8 1", "computing meanwhile and rising lengths"),
+        ("MPI_Bcast 64 8 1", "list.txt:1: MPI_Bcast: 64 ranks, expected at most 8"),
+        ("MPI_Send 1 8 1", "1 ranks, expected 2 or more"),
+    ],
+)
+def test_bad_patterns(tmp_path, line, says):
+    with pytest.raises(simulation.SimulationError) as error:
+        each(line, tmp_path=tmp_path)
+    assert says in str(error.value) and "\n" not in str(error.value)
