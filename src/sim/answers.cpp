@@ -107,9 +107,11 @@ json answer_collective(const Request& request, const json& one) {
 json answer_goal(const Request& request, const json& one) {
   const Collective collective(request, one);
   const auto path = one.at("goal").get<std::string>();
-  std::FILE* out = std::fopen(path.c_str(), "w");
+  std::FILE* out = std::fopen(path.c_str(), "wb");
   if (out == nullptr) throw std::invalid_argument(path + ": cannot be written");
-  const double messages = write_goal(collective.job(), out);
+  const GoalForm form =
+      one.value("goal_form", "text") == std::string("binary") ? GoalForm::kBinary : GoalForm::kText;
+  const double messages = write_goal(collective.job(), form, out);
   if (std::fclose(out) != 0 || messages < 0) throw std::runtime_error(path + ": is not whole: no space?");
   return {{"algorithm", collective.algorithm_name()},
           {"segment_bytes", collective.selection().segment_bytes},

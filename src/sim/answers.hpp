@@ -10,7 +10,8 @@ namespace tasuki::sim {
 /// Of a collective (sim/collective.hpp).
 nlohmann::json answer_collective(const Request& request, const nlohmann::json& one);
 
-/// Writes a collective's schedules to the file that the case names as "goal" (sim/goal.hpp).
+/// Writes a collective's schedules to the file that the case names as "goal" (sim/goal.hpp); "goal_form":
+/// "text" or "binary".
 nlohmann::json answer_goal(const Request& request, const nlohmann::json& one);
 
 /// Of a program (sim/program_case.hpp).

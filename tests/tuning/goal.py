@@ -5,6 +5,7 @@ its send is through with the processor and its receive has started. No two messa
 import collections
 import heapq
 import re
+import struct
 
 LINE = re.compile(
     r"(?P<label>\w+): (?:(?P<kind>send|recv) (?P<bytes>\d+)b (?:to|from) (?P<peer>\d+) tag (?P<tag>\d+)"
@@ -42,6 +43,60 @@ def read(text):
                 raise ValueError(line)
         ranks[rank] = list(labels.values())
     return ranks
+
+
+def read_binary(data):
+    """The same of the binary form; every byte has to be of something."""
+    magic, count, highest_cpu, highest_nic = struct.unpack_from("<QIBB", data)
+    assert (magic, highest_cpu, highest_nic) == (4223, 0, 0)
+    ranks, end = [], 14 + 16 * count
+    for rank in range(count):
+        begin, end_of_part = (8 + place for place in struct.unpack_from("<QQ", data, 14 + 16 * rank))
+        assert begin == end, "the parts follow one another"
+        number, free = struct.unpack_from("<II", data, begin)
+        first = begin + 8 + 4 * free
+        edges = first + 39 * number
+        made, waits, listed = [], [], 0
+        for place in range(first, edges, 39):
+            fields = struct.unpack_from("<IBIQIBBIIII", data, place)
+            wanted, kind, peer, amount, tag, cpu, nic, after, at, early, at_early = fields
+            assert (cpu, nic, at, at_early) == (0, 0, listed, listed + after)
+            operation = Operation.__new__(Operation)
+            operation.rank, operation.kind = rank, {1: "send", 2: "recv", 3: "calc"}[kind]
+            is_calc = kind == 3
+            operation.bytes, operation.peer, operation.tag = 0 if is_calc else amount, peer, tag
+            operation.seconds = amount * 1e-9 if is_calc else 0.0
+            operation.waits, operation.numbers, operation.after = 0, (after, early), {}
+            made.append(operation)
+            waits.append(wanted)
+            listed += after + early
+        place = edges
+        for operation in made:
+            for how, length in zip(("requires", "irequires"), operation.numbers, strict=True):
+                later = [made[one] for one in struct.unpack_from(f"<{length}I", data, place)]
+                operation.after[how] = later
+                place += 4 * length
+                for one in later:
+                    one.waits += 1
+        assert place == end_of_part
+        assert [one.waits for one in made] == waits
+        roots = struct.unpack_from(f"<{free}I", data, begin + 8)
+        assert list(roots) == [one for one, wanted in enumerate(waits) if wanted == 0]
+        ranks.append(made)
+        end = end_of_part
+    assert end == len(data)
+    return ranks
+
+
+def told(ranks):
+    """All that is said of the operations, to compare two forms."""
+    found = []
+    for rank in ranks:
+        numbers = {id(one): number for number, one in enumerate(rank)}
+        for one in rank:
+            after = {how: sorted(numbers[id(later)] for later in those) for how, those in one.after.items()}
+            found.append((one.rank, one.kind, one.bytes, one.peer, one.tag, one.seconds, one.waits, after))
+    return found
 
 
 def seconds(text, software, latency, rate):

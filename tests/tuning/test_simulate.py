@@ -178,6 +178,22 @@ def test_goal_says_the_same(tmp_path, operation, algorithm, size):
     assert goal.seconds(file.read_text(), SOFTWARE, HARDWARE, RATE) == pytest.approx(one["seconds"], rel=1e-6)
 
 
+@pytest.mark.parametrize("way", simulation.WAYS)
+@pytest.mark.parametrize(
+    "operation, algorithm", [("bcast", "chain"), ("allreduce", "ring"), ("bcast", "grid_2")]
+)
+def test_goal_in_its_binary_form_says_the_same(tmp_path, operation, algorithm, way):
+    """Read from the format's facts, operation by operation as the text says it."""
+    of = machine("torus", (4, 3)).with_value("arithmetic_bytes_per_second", 4e9)
+    case = simulation.Case(operation, 100_000, algorithm, 1 << 14, way)
+    files = [tmp_path / name for name in ("schedules.goal", "schedules.bin")]
+    answers = [simulation.write_goal(of, case, file, simulator=SIMULATOR) for file in files]
+    assert answers[0] == answers[1]
+    text, binary = goal.read(files[0].read_text()), goal.read_binary(files[1].read_bytes())
+    assert goal.told(binary) == goal.told(text)
+    assert sum(one.kind == "send" for rank in binary for one in rank) == answers[1]["messages"] > 0
+
+
 def test_goal_by_data_has_the_same_messages(tmp_path):
     of, texts = machine("torus", (4, 3)), {}
     for way in simulation.WAYS:

@@ -52,7 +52,9 @@ ComputeFactor = Annotated[
     float, typer.Option(metavar="F", min=0, help="A trace's computing takes F times as long.")
 ]
 Paper = Annotated[str, option("004|000|002", "A paper's table: predicted, printed, off by.")]
-Goal = Annotated[str, option("FILE", "Write the schedules in GOAL, for LogGOPSim; simulate nothing.")]
+Goal = Annotated[
+    str, option("FILE", "Write the schedules in GOAL, for LogGOPSim (FILE.bin: binary); simulate nothing.")
+]
 Tune = Annotated[
     str, option("FILE", "Write a tuning table, and tell where the formulas and the simulation disagree.")
 ]

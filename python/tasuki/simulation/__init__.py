@@ -239,9 +239,11 @@ def details(machine: machines.Machine, answer: dict, shape=None, simulator=None)
 
 
 def write_goal(machine: machines.Machine, case: Case, path, shape=None, simulator=None) -> dict:
-    """Writes the schedules of a case in GOAL (src/sim/goal.hpp says how)."""
+    """Writes the schedules of a case in GOAL (src/sim/goal.hpp says how): in its binary form to a file
+    called *.bin, else as text."""
+    form = "binary" if os.fspath(path).endswith(".bin") else "text"
     document = request(machine, [], shape, directions_of(case.algorithm))
-    document["cases"] = [case.document() | {"goal": os.path.abspath(path)}]
+    document["cases"] = [case.document() | {"goal": os.path.abspath(path), "goal_form": form}]
     return ask(document, simulator)["answers"][0]
 
 
