@@ -2,6 +2,7 @@
 than their bounds, and carry what was sent; a slow link shows in the time and in the reason; what is wrong
 is said in a line."""
 
+import contextlib
 import dataclasses
 import math
 import os
@@ -11,7 +12,7 @@ import goal
 import machine as made_up
 import pytest
 from tasuki import machines, simulation
-from tasuki.simulation import papers, path, pictures, tune
+from tasuki.simulation import papers, path, pictures, show, tune
 from tasuki.tuning import tables
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -212,7 +213,9 @@ def test_a_table_of_a_simulated_machine(tmp_path):
     path = tmp_path / "table.json"
     of = machine("torus", (4, 3)).with_value("arithmetic_bytes_per_second", 4e9)
     sizes = {"bcast": (8, 1 << 18), "alltoall": (2048,)}
-    found = tune.tune(of, path, simulator=SIMULATOR, sizes=sizes)
+    tuned = tune.tune(of, path, simulator=SIMULATOR, sizes=sizes)
+    found = tuned.found
+    assert not tuned.too_large and tuned.estimate["messages"] > 0
     table = tables.load(path, made_up.PRICE)
     assert table.values["messages.network.bytes_per_ns"] == RATE / 1e9
     assert table.values["memory.reduced_bytes_per_ns"] == 4
@@ -298,6 +301,68 @@ def test_the_topology_is_kept_by_save(tmp_path):
     path = tmp_path / "k.json"
     machines.save(machines.load("k-computer"), path)
     assert machines.load(path).topology == machines.load("k-computer").topology
+
+
+def test_sentences_of_like_algorithms_are_one():
+    def answer(name, seconds, link_busy, processor=0.0):
+        link = {"name": "3_UP", "busy": link_busy}
+        return {
+            "algorithm": name,
+            "seconds": seconds,
+            "processor_busy_seconds": processor * seconds,
+            "busiest_link": link,
+        }
+
+    best = answer("grid_3", 1.0, 0.2)
+    others = [
+        answer("grid_2", 1.5, 0.3),
+        answer("chain", 2.0, 0.9),
+        answer("ring", 3.0, 0.1, 0.9),
+        answer("tree", 4.0, 0.1),
+    ]
+    assert show.slower(best, others) == [
+        "times as long as grid_3, limited by waiting: grid_2 1.50, tree 4.00",
+        "times as long as grid_3, limited by link 3_UP: chain 2.00",
+        "times as long as grid_3, limited by a processor: ring 3.00",
+    ]
+    found = {"operation": "reduce", "formula": "binomial", "simulated": "knomial_8"}
+    alike = [found | {"bytes": size, "times": times} for size, times in ((1024, 1.44), (2048, 1.3))]
+    assert tune.sentences(alike)[0] == (
+        "reduce of 1 KiB, 2 KiB: the formulas choose binomial, which takes 1.44, 1.30 times as long as "
+        "knomial_8"
+    )
+
+
+def test_too_large_cases_of_a_table_are_named():
+    """82,944 nodes: rings are left out, and said to be."""
+    of = machine("crossbar", (20_000,))
+    asked, too_large = tune.cases(of, simulator=SIMULATOR, sizes={"allgather": (64,)})
+    assert too_large and not asked
+    assert tune.left_out(too_large)[0].startswith("too large, and not simulated: allgather by ")
+    with pytest.raises(simulation.SimulationError, match="all algorithms are too large"):
+        tune.tune(of, "/nowhere/table.json", simulator=SIMULATOR, sizes={"allgather": (64,)})
+
+
+def test_papers_tell_what_they_will_take(monkeypatch):
+    """Before they run: messages, seconds and memory, and each case for a bar."""
+    told = []
+
+    @contextlib.contextmanager
+    def on_start(total, each):
+        told.append((total, each))
+        yield None
+        raise RuntimeError("it has run")
+
+    monkeypatch.setattr(
+        papers, "ask_each", lambda documents, *more, **named: [({"seconds": 1.0}, "none")] * len(documents)
+    )
+    monkeypatch.setattr(papers, "run_exchanges", lambda *more: [])
+    for name, paper in papers.PAPERS.items():
+        with pytest.raises(RuntimeError, match="it has run"):
+            paper(on_start=on_start)
+        total, each = told.pop()
+        assert not told and total["messages"] == pytest.approx(sum(one["messages"] for one in each)), name
+        assert total["seconds"] > 0 and total["memory_bytes"] > 0
 
 
 def test_refusals():

@@ -196,7 +196,7 @@ def test_a_better_mapping_is_told(simulated):
 def test_the_critical_path_of_a_program(simulated):
     found = simulated(*pair(1000))
     shares = "the program's computing 71%, transfers 21%, software of sends 7%"
-    assert found["critical_path"] == f"critical path: 1 transfers through 2 ranks; of the time {shares}"
+    assert found["critical_path"] == f"critical path: 1 transfer through 2 ranks; of the time {shares}"
     assert found["reason"].startswith("waiting limits it: rank 0 computes 71% of the time")
 
 
@@ -226,6 +226,14 @@ def test_too_few_nodes_and_too_much(simulated):
     made.calls += [number] * 10**6
     with pytest.raises(simulation.SimulationError, match="about 5.6e.07 messages, expected at most 2e.07"):
         made.estimate()
+
+
+def test_a_trace_that_is_too_large_is_named(simulated, monkeypatch):
+    monkeypatch.setattr(programs, "OPERATIONS_MAX", 5)
+    with pytest.raises(
+        simulation.SimulationError, match="a.trace: about 8 operations, expected at most 5e.00"
+    ):
+        simulated(*pair(1000))
 
 
 def each(text, of=None, tmp_path=None, **options):

@@ -105,7 +105,7 @@ def simulate(
         if paper:
             if paper not in papers.PAPERS:
                 raise Refusal(f"--paper {paper}: expected {', '.join(papers.PAPERS)}")
-            show.print_paper(papers.PAPERS[paper](), as_json)
+            show.print_paper(papers.PAPERS[paper](on_start=show.progress), as_json)
             return
         if not machine:
             raise Refusal(f"--machine: not given, expected {', '.join(machines.names())} or a file")
@@ -179,15 +179,16 @@ def run_cases(machine, cases, extents, folder: str, as_json: bool) -> None:
 
 
 def write_table(machine, extents, path: str, as_json: bool) -> None:
-    from tasuki.simulation import tune
+    from tasuki.simulation import show, tune
 
-    found = tune.tune(machine, path, extents)
+    tuned = tune.tune(machine, path, extents, on_start=show.progress)
     if as_json:
-        print(json.dumps(found, indent=1, ensure_ascii=False))
+        print(json.dumps(tuned.found, indent=1, ensure_ascii=False))
         return
     takes = f"TASUKI_TUNING_FILE={path} TASUKI_TUNING_FOREIGN=allow"
     print(f"{path}: a table of a simulated machine: {takes} takes it")
-    for sentence in tune.sentences(found):
+    print(f"simulated {show.expectation(tuned.estimate)}")
+    for sentence in tuned.sentences():
         print(f"{sentence}.")
 
 

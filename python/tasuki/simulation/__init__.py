@@ -254,16 +254,29 @@ def algorithms(
     return ask(request(machine, [Case(operation, bytes)], shape, only_names=True), simulator)["answers"][0]
 
 
+BUSY = 0.8  # of the time: what is so busy limits
+
+
+def limit(answer: dict) -> str:
+    """What limits it, in a word or two."""
+    seconds, link = answer["seconds"], answer.get("busiest_link")
+    processor = answer["processor_busy_seconds"] / seconds if seconds > 0 else 0
+    if link and link["busy"] >= BUSY and link["busy"] >= processor:
+        return f"link {link['name']}"
+    return "a processor" if processor >= BUSY else "waiting"
+
+
 def reason(answer: dict) -> str:
     """What limits it, in a sentence."""
     seconds, link = answer["seconds"], answer.get("busiest_link")
     processor = answer["processor_busy_seconds"] / seconds if seconds > 0 else 0
-    if link and link["busy"] >= 0.8 and link["busy"] >= processor:
+    what = limit(answer)
+    if what.startswith("link"):
         return (
             f"link {link['name']} limits it: {link['busy']:.0%} of the time it carries what {link['pairs']} "
             f"pairs of nodes send, at {link['bytes_per_second'] / 1e6:,.0f} MB/s"
         )
-    if processor >= 0.8:
+    if what == "a processor":
         return f"a processor limits it: it is busy {processor:.0%} of the time, with software and reductions"
     busy = f"the busiest link works {link['busy']:.0%} of the time, " if link else ""
     return f"waiting limits it: {busy}the busiest processor {processor:.0%}; the rest is waiting for others"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import pathlib
 
 from tasuki import machines
-from tasuki.simulation import Case, Line, ask_each, directions_of, fit, needed, request, run
+from tasuki.simulation import Case, Line, ask_each, directions_of, estimate, fit, needed, request
+from tasuki.simulation import exchange as exchanges
 from tasuki.simulation.exchange import LAYOUTS, ORDERS, PLACEMENTS, Exchange, run_exchanges
 
 
@@ -56,7 +58,7 @@ FULL_BYTES = 384 * KIB
 
 
 def paper_004(
-    simulator: pathlib.Path | None = None, table=TABLE_004, allgather: bool = True
+    simulator: pathlib.Path | None = None, table=TABLE_004, allgather: bool = True, on_start=None
 ) -> list[Printed]:
     """The K computer: table 1, by data; t_O and t_S are added, as the paper has them. Beside it, the same by
     rounds, as the library's executor runs them."""
@@ -77,7 +79,8 @@ def paper_004(
     ]
     short = Case("allgather", SHORT_BYTES, "multi_ring", way="data")
     times = [
-        one["seconds"] for one in run_all(machine, [*asked, *[(short, (8, 6, 8))] * allgather], simulator)
+        one["seconds"]
+        for one in run_all(machine, [*asked, *[(short, (8, 6, 8))] * allgather], simulator, on_start)
     ]
     found = []
     for (name, _, _, _, factor, sizes, _), (estimated, measured) in lines:
@@ -107,7 +110,7 @@ def short_rows(latency: float) -> list[Printed]:
     ]
 
 
-def paper_004_full(simulator: pathlib.Path | None = None) -> list[Printed]:
+def paper_004_full(simulator: pathlib.Path | None = None, on_start=None) -> list[Printed]:
     """All 82,944 nodes of the K computer, beside the paper's formula: it measured none."""
     machine = machines.load("k-computer")
     start = machine.value("decision_seconds") + machine.value("addresses_seconds")
@@ -117,7 +120,7 @@ def paper_004_full(simulator: pathlib.Path | None = None) -> list[Printed]:
         ("allreduce", 2, 5129e6, 3430e-6),
     ):
         case = Case(operation, FULL_BYTES, "grid_3", SEGMENT, "data")
-        (answer,) = run_all(machine, [(case, FULL)], simulator)
+        (answer,) = run_all(machine, [(case, FULL)], simulator, on_start)
         formula = latency + factor * FULL_BYTES / rate
         name = f"{operation} of {FULL_BYTES >> 10} KiB, 82,944 nodes"
         predicted = (answer["seconds"] + start) * 1e6
@@ -125,10 +128,21 @@ def paper_004_full(simulator: pathlib.Path | None = None) -> list[Printed]:
     return found
 
 
-def run_all(machine: machines.Machine, asked: list[tuple[Case, tuple]], simulator=None) -> list[dict]:
-    """The answers to cases, each on a shape of its own."""
+def run_all(
+    machine: machines.Machine, asked: list[tuple[Case, tuple]], simulator=None, on_start=None
+) -> list[dict]:
+    """The answers to cases, each on a shape of its own. `on_start(total, each)`: gives what is to be called
+    with the number of each that has ended."""
     documents = [request(machine, [case], shape, directions_of(case.algorithm)) for case, shape in asked]
-    return [answer for answer, _ in ask_each(documents, simulator)]
+    each = [estimate(machine, [case], shape) for case, shape in asked]
+    return [answer for answer, _ in asked_with_bar(documents, each, simulator, on_start)]
+
+
+def asked_with_bar(documents: list[dict], each: list[dict], simulator, on_start) -> list:
+    total = {name: sum(one[name] for one in each) for name in ("messages", "seconds")}
+    total["memory_bytes"] = max(one["memory_bytes"] for one in each)
+    with on_start(total, each) if on_start else contextlib.nullcontext() as on_end:
+        return ask_each(documents, simulator, on_end=on_end)
 
 
 def rows(name: str, line: Line, estimated, measured) -> list[Printed]:
@@ -150,7 +164,7 @@ TABLE_000 = (
 )
 
 
-def paper_000(simulator: pathlib.Path | None = None) -> list[Printed]:
+def paper_000(simulator: pathlib.Path | None = None, on_start=None) -> list[Printed]:
     """The Earth Simulator: 64 nodes exchange 6 MiB each with each, shifted; and Trans7, 2,400 of them. What a
     message takes beyond the crossbar's rate is what tables 2 and 3 print for a call, and so are barrier and
     fence, which are delays."""
@@ -158,10 +172,14 @@ def paper_000(simulator: pathlib.Path | None = None) -> list[Printed]:
     rate = needed(machine, "link_bytes_per_second")
     for name in ("software_seconds", "copy_bytes_per_second", "memory_bytes_per_second"):
         machine = machine.with_value(name, 0)
+    case = Case("alltoall", EXCHANGE, "pairwise")
+    changed = [machine.with_value("hardware_seconds", row[1][1] - row[1][0] / rate) for row in TABLE_000]
+    documents = [request(one, [case], (nodes,)) for one in changed]
+    each = [estimate(machine, [case], (nodes,))] * len(documents)
+    answers = asked_with_bar(documents, each, simulator, on_start)
     found = []
-    for way, (size, seconds), barrier, fence, exchange, estimated, measured in TABLE_000:
-        changed = machine.with_value("hardware_seconds", seconds - size / rate)
-        (answer,) = run(changed, [Case("alltoall", EXCHANGE, "pairwise")], (nodes,), simulator)
+    for row, (answer, _) in zip(TABLE_000, answers, strict=True):
+        way, _, barrier, fence, exchange, estimated, measured = row
         time = answer["seconds"] + (nodes - 1) * barrier + fence
         found.append(Printed(way, "exchange", "ms", time * 1e3, exchange * 1e3, "measured"))
         for printed, kind in ((estimated, "estimated"), (measured, "measured")):
@@ -174,7 +192,7 @@ EVEN_BYTES = 3744  # guess: figure 8 tells of no size
 STOCK, LAYOUT_ALONE = "HPIO, stock", "HPIO, aggregators in turn"
 
 
-def paper_002(simulator: pathlib.Path | None = None) -> list[Printed]:
+def paper_002(simulator: pathlib.Path | None = None, on_start=None) -> list[Printed]:
     """TSUBAME2.5: the exchange of each with each of figure 8, and HPIO, whose three printed throughputs three
     numbers of the machine are fitted to; twelve aggregators a node, as in figure 11."""
     machine = machines.load("tsubame2.5")
@@ -186,7 +204,11 @@ def paper_002(simulator: pathlib.Path | None = None) -> list[Printed]:
     ]
     changed = [HPIO, dataclasses.replace(HPIO, aggregator_layout=LAYOUTS[1])]
     changed += [dataclasses.replace(changed[1], order=order) for order in orders[1:]]
-    answers = run_exchanges(machine, even + changed, (64,), simulator)
+    asked = even + changed
+    each = [exchanges.estimate(machine, [one], 64) for one in asked]
+    total = exchanges.estimate(machine, asked, 64)
+    with on_start(total, each) if on_start else contextlib.nullcontext() as on_end:
+        answers = run_exchanges(machine, asked, (64,), simulator, on_end)
     found = []
     for one in answers[: len(even)]:
         case = f"each with each, {one['placement']}, {one['order']}"

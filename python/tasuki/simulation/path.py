@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import collections
 
+SHARE_MIN = 0.005  # what is less is not told
+
 RANK, KIND, BEGIN, END, PEER = range(5)  # of a span: what a rank did from when to when
 
 
@@ -53,5 +55,8 @@ def sentence(path: list, seconds: float) -> str:
         "compute": "reductions and copies",
         "recorded": "calls as they were recorded",
     }
-    parts = [f"{names[kind]} {shares[kind] / seconds:.0%}" for kind in names if shares[kind] > 0]
-    return f"critical path: {number} transfers through {len(ranks)} ranks; of the time {', '.join(parts)}"
+    parts = [
+        f"{names[kind]} {shares[kind] / seconds:.0%}" for kind in names if shares[kind] >= SHARE_MIN * seconds
+    ]
+    transfers = f"{number} transfer{'' if number == 1 else 's'} through {len(ranks)} ranks"
+    return f"critical path: {transfers}; of the time {', '.join(parts)}"

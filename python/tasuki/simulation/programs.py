@@ -226,17 +226,17 @@ def alternatives(machine: machines.Machine, text: str, places: list[Place]) -> l
 
 
 def advice(seconds: float, others: list[tuple[str, float]]) -> list[str]:
-    """Sentences: what each change would make of the time."""
-    said = []
-    for what, other in others:
+    """Sentences: what each change would make of the time, the best first; what changes nothing in one."""
+    said, nothing = [], []
+    for what, other in sorted(others, key=lambda one: one[1]):
         ratio = other / seconds if seconds > 0 else 1.0
         if ratio < 0.995:
             said.append(f"{what} would save {1 - ratio:.1%} of the time")
         elif ratio > 1.005:
             said.append(f"{what} would take {ratio:.2f} times as long")
         else:
-            said.append(f"{what} would change nothing")
-    return said
+            nothing.append(what)
+    return said + ([f"{', '.join(nothing)} would change nothing"] if nothing else [])
 
 
 def run_documents(documents: list[dict], simulator=None, on_end=None) -> list[dict]:

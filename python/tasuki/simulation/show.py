@@ -11,8 +11,8 @@ SECONDS_WITHOUT_BAR = 3  # of simulating
 
 @contextlib.contextmanager
 def progress(total: dict, each: list[dict]):
-    """A bar on standard error, where that is a terminal and it takes seconds: gives what is to be called with
-    the number of each case that has ended."""
+    """A bar, and what is expected, on standard error, where that is a terminal and it takes seconds: gives
+    what is to be called with the number of each case that has ended."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -21,18 +21,21 @@ def progress(total: dict, each: list[dict]):
         yield None
         return
     with Progress(console=console, transient=True) as bar:
-        task = bar.add_task("simulating", total=total["messages"])
-        yield lambda number: bar.advance(task, each[number]["messages"])
+        task = bar.add_task(f"simulating {expectation(total)}", total=total["seconds"])
+        yield lambda number: bar.advance(task, each[number]["seconds"])
 
 
-def header(machine, answers: list[dict], expected: dict) -> str:
+def expectation(expected: dict) -> str:
     from tasuki.units import bytes_text, time_text
 
     return (
-        f"{machine.title}; {answers[0]['engine']}\n"
-        f"expected about {expected['messages']:,.0f} messages, {time_text(expected['seconds'])} of work, "
+        f"about {expected['messages']:,.0f} messages, {time_text(expected['seconds'])} of work, "
         f"{bytes_text(expected['memory_bytes'])} of memory"
     )
+
+
+def header(machine, answers: list[dict], expected: dict) -> str:
+    return f"{machine.title}; {answers[0]['engine']}\nexpected {expectation(expected)}"
 
 
 def print_exchanges(machine, path: str, extents, as_json: bool) -> None:
@@ -90,17 +93,19 @@ def print_exchange_table(machine, answers, expected: dict, fitted: list[str], se
 
 def print_answers(machine, answers: list[dict], estimate: dict, sizes: list[int], path: str) -> None:
     from rich.console import Console
-    from rich.table import Table
 
     from tasuki import simulation
     from tasuki.units import bytes_text, time_text
 
     console = Console(highlight=False, width=160)
     console.print(header(machine, answers, estimate))
-    table = Table(box=None, pad_edge=False)
-    for head in ("algorithm", "size", "segment", "time", "bound", "formula", "busiest link", "processor"):
-        table.add_column(head, justify="left" if head == "algorithm" else "right")
+    heads = ("algorithm", "size", "segment", "time", "bound", "formula", "busiest link", "busiest processor")
+    table = table_of(heads, ("algorithm",))
+    by_name: dict[str, list[dict]] = {}
     for one in answers:
+        by_name.setdefault(one["algorithm"], []).append(one)
+    in_order = sorted(by_name.values(), key=lambda those: those[-1]["seconds"])
+    for one in (one for those in in_order for one in those):
         link = one.get("busiest_link", {"busy": 0})
         table.add_row(
             one["algorithm"],
@@ -113,28 +118,47 @@ def print_answers(machine, answers: list[dict], estimate: dict, sizes: list[int]
             f"{one['processor_busy_seconds'] / one['seconds']:.0%}" if one["seconds"] else "-",
         )
     console.print(table)
-    by_name: dict[str, list[dict]] = {}
-    for one in answers:
-        by_name.setdefault(one["algorithm"], []).append(one)
-    for name, those in by_name.items():
-        if len(those) == len(sizes) >= 2:
-            line = simulation.fit(sizes, [one["seconds"] for one in those])
-            console.print(
-                f"{name}: B' {line.bytes_per_second / 1e6:,.0f} MB/s, "
-                f"t_L {time_text(line.latency_seconds, 4)}, "
-                f"M_1/2 {bytes_text(line.half_bytes)}"
-            )
-    at_last = [one for one in answers if one["bytes"] == sizes[-1]]
+    print_lines(console, in_order, sizes)
     best = simulation.best(answers)
-    console.print(f"{best['algorithm']} at {bytes_text(best['bytes'])}: {simulation.reason(best)}.")
-    if path:
-        console.print(f"{path}.")
-    for one in at_last:
-        if one is not best:
-            console.print(
-                f"{one['algorithm']} takes {one['seconds'] / best['seconds']:.2f} times as long: "
-                f"{simulation.reason(one)}."
-            )
+    others = [those[-1] for those in in_order if those[-1]["bytes"] == sizes[-1] and those[-1] is not best]
+    fastest = f"{best['algorithm']} is the fastest at" if others else f"{best['algorithm']} at"
+    told = f"{fastest} {bytes_text(best['bytes'])}: {simulation.reason(best)}"
+    print_sentences(console, [told, path, *slower(best, others)])
+
+
+def print_lines(console, by_algorithm: list[list[dict]], sizes: list[int]) -> None:
+    """B', t_L and M_1/2 of those that were simulated at all sizes."""
+    from tasuki import simulation
+    from tasuki.units import bytes_text, time_text
+
+    table = table_of(("t = t_L + M/B'", "B'", "t_L", "M_1/2"), ("t = t_L + M/B'",))
+    for those in by_algorithm:
+        if len(those) != len(sizes) or len(sizes) < 2:
+            continue
+        line = simulation.fit(sizes, [one["seconds"] for one in those])
+        is_line = line.latency_seconds > 0  # else the times grow faster than the sizes
+        table.add_row(
+            those[0]["algorithm"],
+            f"{line.bytes_per_second / 1e6:,.0f} MB/s",
+            time_text(line.latency_seconds, 4) if is_line else "none",
+            bytes_text(line.half_bytes) if is_line else "-",
+        )
+    if table.row_count:
+        console.print(table)
+
+
+def slower(best: dict, others: list[dict]) -> list[str]:
+    """What limits the other algorithms, and how much longer they take: a sentence for each limit."""
+    from tasuki import simulation
+
+    limits: dict[str, list[str]] = {}
+    for one in others:
+        ratio = f"{one['seconds'] / best['seconds']:.2f}" if best["seconds"] else "-"
+        limits.setdefault(simulation.limit(one), []).append(f"{one['algorithm']} {ratio}")
+    return [
+        f"times as long as {best['algorithm']}, limited by {what}: {', '.join(names)}"
+        for what, names in limits.items()
+    ]
 
 
 def table_of(heads: tuple[str, ...], left: tuple[str, ...]):

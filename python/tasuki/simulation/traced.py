@@ -14,6 +14,7 @@ import collections
 import contextlib
 import dataclasses
 import pathlib
+import re
 import tempfile
 
 from tasuki import machines, replay, trace
@@ -28,6 +29,7 @@ PLAIN = {
 KNOWN = set(
     "barrier bcast allreduce reduce scan exscan allgather alltoall gather scatter reduce_scatter".split()
 )
+MESSAGES = re.compile(r"MPI_[IP]?([bsr]?send|recv)", re.IGNORECASE)  # with MPI_PROC_NULL they take nothing
 REDUCE = {"allreduce", "reduce", "scan", "exscan", "reduce_scatter"}
 
 
@@ -172,7 +174,7 @@ class Maker:
                 halves = [one for one in halves if one is not None]
                 waited = [one for one in waited if one is not None]
                 waited.append(self.program.alone(number, event.length, (begin,)))
-            elif event.unpriced and not event.begins and not event.waits:
+            elif event.unpriced and not event.begins and not event.waits and not MESSAGES.match(event.name):
                 waited.append(self.program.alone(number, event.length, (begin,)))
             early = [one for one in halves if self.ends_at_once(number, one)]
             end = self.program.add(number, "join", 0, 0.0, dict.fromkeys((begin, *waited, *early)))
@@ -236,7 +238,10 @@ class Simulation:
 
     def documents(self) -> list[tuple[str, dict]]:
         """The program as it is, and what could be otherwise, each with what that is called."""
-        small = self.program.estimate()["messages"] <= MESSAGES_OF_DETAILS_MAX
+        try:
+            small = self.program.estimate()["messages"] <= MESSAGES_OF_DETAILS_MAX
+        except SimulationError as error:
+            raise SimulationError(f"{self.trace.path}: {error}") from None
         first, others = self.places[0], []
         if small:
             others = programs.alternatives(self.machine, first.name, self.places)

@@ -7,6 +7,8 @@ simulated, so that the library takes it with TASUKI_TUNING_FOREIGN only (docs/tu
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import json
 import math
 import os
@@ -68,9 +70,11 @@ def save(document: dict, path: str | pathlib.Path) -> None:
         raise SimulationError(f"{path}: {error.strerror}") from None
 
 
-def cases(machine: machines.Machine, shape=None, simulator=None, sizes=SIZES) -> list[Case]:
-    """Every algorithm that is valid, of the operations and sizes; those that are too large are left out."""
-    found = []
+def cases(
+    machine: machines.Machine, shape=None, simulator=None, sizes=SIZES
+) -> tuple[list[Case], list[Case]]:
+    """Every algorithm that is valid, of the operations and sizes; and those that are too large."""
+    found, too_large = [], []
     for operation, all_bytes in sizes.items():
         for bytes in all_bytes:
             for name in algorithms(machine, operation, bytes, shape, simulator):
@@ -78,9 +82,10 @@ def cases(machine: machines.Machine, shape=None, simulator=None, sizes=SIZES) ->
                 try:
                     estimate(machine, [case], shape)
                 except SimulationError:
+                    too_large.append(case)
                     continue
                 found.append(case)
-    return found
+    return found, too_large
 
 
 def disagreements(answers: list[dict]) -> list[dict]:
@@ -111,11 +116,17 @@ def sentences(found: list[dict]) -> list[str]:
 
     worse = [one for one in found if one["times"] >= WORSE]
     mean = math.exp(sum(math.log(one["times"]) for one in found) / len(found)) if found else 1
-    said = [
-        f"{one['operation']} of {bytes_text(one['bytes'])}: the formulas choose {one['formula']}, which "
-        f"takes {one['times']:.2f} times as long as {one['simulated']}"
-        for one in worse
-    ]
+    alike: dict[tuple, list[dict]] = {}
+    for one in worse:
+        alike.setdefault((one["operation"], one["formula"], one["simulated"]), []).append(one)
+    said = []
+    for (operation, formula, best), those in alike.items():
+        times = list(dict.fromkeys(f"{one['times']:.2f}" for one in those))
+        sizes = ", ".join(bytes_text(one["bytes"]) for one in those)
+        said.append(
+            f"{operation} of {sizes}: the formulas choose {formula}, which takes {', '.join(times)} times as "
+            f"long as {best}"
+        )
     agree = len(found) - len(worse)
     return [
         *said,
@@ -124,9 +135,32 @@ def sentences(found: list[dict]) -> list[str]:
     ]
 
 
-def tune(machine: machines.Machine, path, shape=None, simulator=None, sizes=SIZES, on_end=None) -> list[dict]:
-    """Writes the table, and gives the disagreements."""
+def left_out(too_large: list[Case]) -> list[str]:
+    """A sentence that names what is too large to be simulated."""
+    names = dict.fromkeys(f"{case.operation} by {case.algorithm}" for case in too_large)
+    return [f"too large, and not simulated: {', '.join(names)}"] if names else []
+
+
+@dataclasses.dataclass(frozen=True)
+class Tuned:
+    found: list[dict]  # the disagreements
+    too_large: list[Case]
+    estimate: dict
+
+    def sentences(self) -> list[str]:
+        return [*sentences(self.found), *left_out(self.too_large)]
+
+
+def tune(machine: machines.Machine, path, shape=None, simulator=None, sizes=SIZES, on_start=None) -> Tuned:
+    """Writes the table, and gives the disagreements. `on_start(total, each)`: gives what is to be called with
+    the number of each case that has ended."""
     document = table(machine, shape)
-    answers = run(machine, cases(machine, shape, simulator, sizes), shape, simulator, on_end)
+    asked, too_large = cases(machine, shape, simulator, sizes)
+    if not asked:
+        raise SimulationError(f"{machine.name}: all algorithms are too large to be simulated: fewer nodes?")
+    each = [estimate(machine, [case], shape) for case in asked]
+    total = estimate(machine, asked, shape)
+    with on_start(total, each) if on_start else contextlib.nullcontext() as on_end:
+        answers = run(machine, asked, shape, simulator, on_end)
     save(document, path)
-    return disagreements(answers)
+    return Tuned(disagreements(answers), too_large, total)
