@@ -25,6 +25,8 @@ namespace {
 
 constexpr double kTurnSeconds = 0.004;  // about that of the system's scheduler
 constexpr double kHopeless = 3;         // times as slow as the best: no candidate, and costly to measure
+constexpr double kAgainSeconds = 2 * kTurnSeconds;  // of a second look at a series that seems to be hopeless
+constexpr int kAgainMax = 3;
 constexpr double kRoundsMax = 20000;
 constexpr double kLongCallSeconds = 0.005;  // a batch of such calls needs no more than two
 constexpr int kTurnsMax = 1000;
@@ -229,6 +231,22 @@ double grow(Series& series, double best, Algorithms& algorithms, const bench::Op
   return seconds;
 }
 
+/// Another look at a series that seems to be hopeless: where another process has had the processor for some
+/// milliseconds amid its few first calls, they all look slow. More calls at once tell, and again for as long
+/// as they make a call much shorter.
+double look_again(Series& series, double seconds, double best, Algorithms& algorithms,
+                  const bench::Operation& operation, const bench::Buffers& at) {
+  for (int look = 0; look < kAgainMax && seconds > kHopeless * best; ++look) {
+    const double rounds = std::clamp(kAgainSeconds / seconds, 2.0, kTurnSeconds / best + 2);
+    const double now = trial(series, static_cast<int>(rounds), algorithms, operation, at);
+    const bool is_so = now > 0.7 * seconds;
+    seconds = std::min(seconds, now);
+    if (is_so) break;
+  }
+  series.rounds = static_cast<int>(std::clamp(kTurnSeconds / seconds, 2.0, kRoundsMax));
+  return seconds;
+}
+
 /// How many rounds make a turn of each, and whether there is to be one: of series that are hopeless the
 /// batches that tell so are all.
 void calibrate(std::vector<Series>& all, Algorithms& algorithms, const bench::Operation& operation,
@@ -241,8 +259,7 @@ void calibrate(std::vector<Series>& all, Algorithms& algorithms, const bench::Op
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (firsts[i] <= kHopeless * best) continue;
-    if (firsts[i] <= 2 * kHopeless * best)
-      firsts[i] = std::min(firsts[i], trial(all[i], all[i].rounds, algorithms, operation, at));
+    firsts[i] = look_again(all[i], firsts[i], best, algorithms, operation, at);
     if (firsts[i] <= kHopeless * best) continue;  // it was one bad moment
     all[i].seconds = {firsts[i]};
     all[i].rounds = 0;
