@@ -152,6 +152,8 @@ fit-collectives: build
 
 regret: build
 	@PYTHONPATH=python $(IN_VENV)/python -m tasuki.tuning.regret --prefix $(TREE) --out $(BUILD)/bench
+	@$(IN_VENV)/python bench/regret_peers.py --prefix $(TREE) --out $(BUILD)/bench \
+	    --peers $(or $(PEERS),$(BUILD)/peers)
 
 bench-hosts: build setup $(if $(PEERS),,peers)
 	@$(IN_VENV)/python bench/over_hosts.py --prefix $(TREE) --out $(BUILD)/bench \

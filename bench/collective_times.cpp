@@ -1,0 +1,76 @@
+// Seconds of one call of collectives at the rank that took longest, in plain MPI: whatever algorithm the
+// library takes. bench/regret_peers.py runs it, once for each setting.
+//
+//   collective_times TURNS CASE...     a CASE is OPERATION:BYTES, as bench/operations.hpp names them
+//
+// A turn is a batch of calls, one right after the other, of some milliseconds. A line of JSON for each case:
+// {"operation": "bcast", "bytes": 8, "ranks": 2, "seconds": [...]}, a number for each turn.
+#include <string>
+
+#include "operations.hpp"
+#include "words.hpp"
+
+namespace {
+
+constexpr double kTurnSeconds = 0.003;
+constexpr double kCallsMax = 20000;
+
+struct Case {
+  const bench::Operation* operation = nullptr;
+  std::size_t bytes = 0;
+};
+
+Case case_of(const char* word) {
+  const auto parts = split(word, ':');
+  Case asked;
+  for (const bench::Operation& operation : bench::kOperations)
+    if (operation.name == parts[0]) asked.operation = &operation;
+  if (asked.operation == nullptr || parts.size() != 2)
+    refuse_word("collective_times", word, "expected OPERATION:BYTES");
+  asked.bytes = std::strtoul(parts[1].c_str(), nullptr, 10);
+  if (asked.bytes % sizeof(double) != 0 || asked.bytes > bench::kBlockBytesMax)
+    refuse_word("collective_times", word, "expected bytes that are a multiple of 8, at most 64 MiB");
+  return asked;
+}
+
+/// Seconds of a call in a batch of them, as all ranks agree.
+double seconds_of_calls(const bench::Operation& operation, const bench::Buffers& at, int calls) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = MPI_Wtime();
+  for (int call = 0; call < calls; ++call) operation.call(at);
+  double seconds = (MPI_Wtime() - begin) / calls;
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return seconds + 1e-9;
+}
+
+void measure(const bench::Place& place, const Case& asked, int turns) {
+  const bench::Buffers at(asked.bytes, asked.operation->blocks, place.size);
+  double calls = 2, seconds = seconds_of_calls(*asked.operation, at, 2);
+  while (calls * seconds < kTurnSeconds && calls < kCallsMax) {
+    calls = std::min({8 * calls, 1 + kTurnSeconds / seconds, kCallsMax});
+    seconds = std::min(seconds, seconds_of_calls(*asked.operation, at, static_cast<int>(calls)));
+  }
+  std::string text;
+  for (int turn = 0; turn < turns; ++turn) {
+    char number[32];
+    std::snprintf(number, sizeof number, "%s%.4e", turn == 0 ? "" : ", ",
+                  seconds_of_calls(*asked.operation, at, static_cast<int>(calls)));
+    text += number;
+  }
+  if (place.rank != 0) return;
+  std::printf("{\"operation\": \"%s\", \"bytes\": %zu, \"ranks\": %d, \"seconds\": [%s]}\n",
+              asked.operation->name, asked.bytes, place.size, text.c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const bench::Place place(MPI_COMM_WORLD);
+  const int turns = argc > 1 ? std::atoi(argv[1]) : 0;
+  if (turns < 1) refuse_word("collective_times", argc > 1 ? argv[1] : "", "expected a number of turns");
+  for (int i = 2; i < argc; ++i) measure(place, case_of(argv[i]), turns);
+  MPI_Finalize();
+  return 0;
+}
