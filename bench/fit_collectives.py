@@ -83,7 +83,8 @@ def parameter_table(parameters, found):
 
 
 def with_builtins(text, after):
-    """src/tuning/parameters.hpp with these values in its initialisers: each has the name of its parameter."""
+    """src/tuning/parameters.hpp, or processors.hpp, with these values where it sets or assigns parameters:
+    each has the name of its own."""
     messages = collections.defaultdict(list)
     for path, value in after.items():
         *groups, name = path.split(".")
@@ -94,11 +95,12 @@ def with_builtins(text, after):
         if len(groups) == 2:
             messages[groups[1]].append(number)
         elif path in fitting.FITTED:
-            text, found = re.subn(rf"(double {name}) = [^;]+;", rf"\1 = {number};", text)
+            text, found = re.subn(rf"((?:double |parameters\.){name}) = [^;]+;", rf"\1 = {number};", text)
             if found != 1:
-                sys.exit(f"no single initialiser of {name}, of {path}, was found")
+                sys.exit(f"no single value of {name}, of {path}, was found")
     for name, numbers in messages.items():
-        text = re.sub(rf"(MessageParameters {name}) = [^;]+;", rf"\1 = {{{', '.join(numbers)}}};", text)
+        row = f"{{{', '.join(numbers)}}}"
+        text = re.sub(rf"((?:MessageParameters |parameters\.){name}) = [^;]+;", rf"\1 = {row};", text)
     return text
 
 

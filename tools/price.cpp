@@ -28,6 +28,7 @@
 #include "coll/choice/registry.hpp"
 #include "tuning/choose.hpp"
 #include "tuning/networks.hpp"
+#include "tuning/processors.hpp"
 #include "tuning/table.hpp"
 
 namespace {
@@ -132,7 +133,7 @@ void print(const Question& question, const tasuki::Selection& selection) {
 }
 
 int print_parameters(bool over_tcp) {
-  Parameters parameters;
+  Parameters parameters = tasuki::parameters_of(tasuki::processor_maker());
   if (over_tcp) tasuki::take_tcp_network(&parameters);
   for (const tasuki::ParameterRow& row : tasuki::parameter_table())
     std::printf("%s %.6g %g %g %s\n", row.path, row.field(parameters), row.min, row.max, row.description);
@@ -189,6 +190,7 @@ int main(int argc, char** argv) {
   }
   while (std::getline(std::cin, line)) {
     Table table;
+    table.parameters = tasuki::parameters_of(tasuki::processor_maker());
     std::string error;
     if (!tasuki::parse_table(line, &table, &error)) return refuse(line, error);
     for (const Question& question : questions) print(question, answer(question, table));

@@ -31,6 +31,7 @@
 #include "reduction/op.hpp"
 #include "rma/message/messengers.hpp"
 #include "tuning/networks.hpp"
+#include "tuning/processors.hpp"
 #include "tuning/table.hpp"
 
 namespace tasuki {
@@ -102,10 +103,10 @@ void take_thresholds(PointToPoint& p2p, const Parameters& parameters) {
   p2p.read_settings();
 }
 
-/// What is built in, with the row of the network that this job has.
-Parameters built_in_parameters(const Process& process) {
+/// What is built in for the processors of this maker, with the row of the network that this job has.
+Parameters built_in_parameters(const Process& process, ProcessorMaker maker) {
   const Config& config = process.config;
-  Parameters parameters;
+  Parameters parameters = parameters_of(maker);
   if (process.directory.nodes() == 1) return parameters;
   if (!process.directory.has_virtual_nodes() || config.network == kNetworkFabric) {
     take_tcp_network(&parameters);
@@ -118,11 +119,11 @@ Parameters built_in_parameters(const Process& process) {
 }
 
 /// The machine's parameters, from the file that the user names. A bad one is reported and not used.
-void load_tuning(Process& process) {
+void load_tuning(Process& process, ProcessorMaker maker) {
   const std::string& file = process.config.tuning_file;
   const char* text = process.launcher.tuning_table();
   Table table;
-  table.parameters = built_in_parameters(process);
+  table.parameters = built_in_parameters(process, maker);
   process.collectives->selector.set_table(table);
   if (text == nullptr ? file.empty() : *text == '\0') return;
   std::string error;
@@ -134,6 +135,21 @@ void load_tuning(Process& process) {
   } else if (process.rank == 0) {
     std::fprintf(stderr, "tasuki: TASUKI_TUNING_FILE: %s; the built-in parameters are used\n", error.c_str());
   }
+}
+
+constexpr const char* kMakerKey = "processor_maker";
+
+/// For the fence that follows: hosts may have processors of several makers.
+bool put_maker(Process& process, std::string* error) {
+  return !is_on_several_hosts(process) || process.rank != 0 ||
+         process.directory.put(kMakerKey, maker_text(processor_maker()), error);
+}
+
+/// Once that fence is over: all ranks choose as on the processors of rank 0.
+void take_maker_of_first(Process& process) {
+  std::string maker;
+  if (!is_on_several_hosts(process) || !process.directory.get(0, kMakerKey, &maker)) return;
+  if (maker != maker_text(processor_maker())) load_tuning(process, maker_of(maker));
 }
 
 /// Returns once all ranks of the world have come here: a collective that is counted as any other.
@@ -181,7 +197,7 @@ Process::Process(Starter& its_starter, Config configuration)
   p2p = std::make_unique<PointToPoint>(*this);
   objects = make_objects(*this);
   collectives = std::make_unique<Collectives>(*this);
-  load_tuning(*this);
+  load_tuning(*this, processor_maker());
   dynamic = std::make_unique<Dynamic>(*this);
   files = std::make_unique<Files>(*this);
   keep_phase_spans(*this);
@@ -257,7 +273,7 @@ Code start_world(Process& process) {
   Directory& directory = process.directory;
   std::string error;
   publish_world(process);
-  bool agreed = put_settings(directory, process.config, &error);
+  bool agreed = put_settings(directory, process.config, &error) && put_maker(process, &error);
   directory.enter_fence();
   process.launcher.join_world();
   start_job_locks(process);
@@ -265,6 +281,7 @@ Code start_world(Process& process) {
   const Code code = meet(process);  // all have entered the fence, so it takes no time
   agreed = agreed && directory.wait_at_fence(&error) && settings_agree(directory, process.config, &error);
   if (!agreed) process.launcher.abort(1, "MPI_Init: " + error);
+  take_maker_of_first(process);
   meet_parents(process);
   process.launcher.mark_initialized();
   process.counters.init_ns += static_cast<std::uint64_t>(clock_ns() - begin_ns);

@@ -67,6 +67,14 @@ double turns_ns(const Problem& problem, const Parameters& parameters) {
   return (ranks_per_processor(problem) - 1) * parameters.turn_ns;
 }
 
+double ranks_away(const Problem& problem) {
+  return problem.size - ranks_per_processor(problem);
+}
+
+double travel_ns(double bytes, const Parameters& parameters) {
+  return bytes / parameters.travelled_bytes_per_ns;
+}
+
 namespace {
 
 /// What the nodes' ways to each other take, which those that send at the same time share: all ranks of a node
@@ -96,16 +104,19 @@ double cost_ns(const Cost& cost, const MessageParameters& message, const Problem
   const double total = cost.total_bytes + cost.total_reduced_bytes + problem.size * cost.copied_bytes;
   const double way = messages * (message.software_ns + (is_long ? message.long_ns : 0)) +
                      bytes / (is_long ? message.bytes_per_ns : message.eager_bytes_per_ns);
+  // Short messages go through packets, which travel where their ranks have different processors.
+  const double away = is_network || is_long ? 0 : ranks_away(problem) / std::max(1, problem.size - 1);
   const double work =
       crowd * (parameters.plan_ns + cost.copied_bytes / parameters.copied_bytes_per_ns) +
       (is_network ? std::max(way, shared_way_ns(cost, problem, parameters)) : way) +
-      reduced / parameters.reduced_bytes_per_ns +
+      travel_ns(away * bytes, parameters) + reduced / parameters.reduced_bytes_per_ns +
       uncached_share(problem, parameters) * total / problem.nodes / parameters.node_bytes_per_ns;
   const double turns = turns_ns(problem, parameters);
   if (!cost.one_way) return work + cost.steps * (message.latency_ns + turns);
   if (!is_long) return work;
-  // Those that wait for one rank's long messages, or that one for theirs, wait at the same time.
-  return work + std::min(cost.steps, std::log2(problem.size)) * (message.latency_ns + turns);
+  // Those that wait for one rank's long messages, or that one for theirs, wait at the same time; and while
+  // the ranks further down a tree wait for a turn, those above are at the next call.
+  return work + std::min(cost.steps, std::log2(problem.size)) * message.latency_ns + turns;
 }
 
 }  // namespace tasuki

@@ -39,6 +39,12 @@ double uncached_share(const Problem& problem, const Parameters& parameters);
 /// What it takes that ranks which share a processor take turns once.
 double turns_ns(const Problem& problem, const Parameters& parameters);
 
+/// Of a node's ranks, those on other processors than a rank.
+double ranks_away(const Problem& problem);
+
+/// What it takes that so many bytes travel from one processor's cache to another's.
+double travel_ns(double bytes, const Parameters& parameters);
+
 /// The parameters of messages between two ranks of a node that are so far apart, and of those between nodes.
 const MessageParameters& message_within(const Parameters& parameters, Distance distance);
 

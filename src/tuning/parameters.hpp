@@ -1,8 +1,9 @@
 // What the machine needs for the things that collectives are made of: the parameters of the cost formulas.
 // A table can be read from a file (tuning/table.hpp); docs/tuning.md has what each is. The built-in ones were
 // fitted to a virtual machine with two processors of the Sapphire Rapids generation by `make
-// fit-collectives`, but for those of ranks that share no cache, which are guesses. The row of the network is
-// that of the imitated one as it is when not set; tuning/networks.hpp has those of others.
+// fit-collectives`, but for those of ranks that share no cache, which are guesses; tuning/processors.hpp has
+// those of other makers. The row of the network is that of the imitated one as it is when not set;
+// tuning/networks.hpp has those of others.
 //
 // Pure data. Times in nanoseconds, rates in bytes per nanosecond (that is GB/s).
 #pragma once
@@ -32,7 +33,7 @@ struct CopyThresholds {
 
 struct Parameters {
   // By how far apart the two ranks are.
-  MessageParameters cache = {131, 180, 73.6, 14.1, 790};
+  MessageParameters cache = {131, 180, 73.6, 19.6, 790};
   MessageParameters package = {200, 300, 15, 8, 600};
   MessageParameters machine = {200, 500, 8, 5, 1000};
   CopyThresholds cache_copies, package_copies, machine_copies;
@@ -48,6 +49,10 @@ struct Parameters {
   double reduced_bytes_per_ns = 17.6;  // T_C: combined by one rank, of what has come in a message
   double copied_bytes_per_ns = 47.4;   // copied by one rank in its own memory: packed, unpacked, moved
 
+  // Cache lines that one processor writes and another one reads, over and over: packets, pages, kept copies.
+  // They travel from cache to cache and back, once for all ranks of a processor, on top of their copying.
+  double travelled_bytes_per_ns = 50;
+
   // Data that the caches do not hold: what the buffers of a processor's ranks have beyond `cache_bytes`.
   double cache_bytes = 1680000;     // that a processor has for itself
   double node_bytes_per_ns = 31.4;  // that all processors of a node together get from further away
@@ -56,7 +61,7 @@ struct Parameters {
   double call_ns = 88.3;                        // of a collective that runs straight over the flags
   double flag_ns = 168;                         // until another rank sees a flag
   double flag_read_ns = 20;                     // for each further flag that a rank has to read
-  double cell_bytes_per_ns = 12.2;              // written on the node segment, or read there
+  double cell_bytes_per_ns = 16.1;              // written on the node segment, or read there
   double expose_ns = 328;                       // to plan a single-copy collective, and to expose buffers
   double get_bytes_per_ns = 42;                 // copied by one rank straight from another one's memory
   double reduced_in_place_bytes_per_ns = 27.7;  // combined by one rank straight out of the others' memory

@@ -123,6 +123,8 @@ constexpr ParameterRow kParameterTable[] = {
      "bytes that one rank combines with what has come in a message"},
     {"memory.copied_bytes_per_ns", of<&Parameters::copied_bytes_per_ns>, kRateMin, kRateMax,
      "bytes that one rank copies in its own memory"},
+    {"memory.travelled_bytes_per_ns", of<&Parameters::travelled_bytes_per_ns>, kRateMin, kRateMax,
+     "bytes that one processor writes and another one reads, on top of their copying"},
     {"memory.cache_bytes", of<&Parameters::cache_bytes>, 1, kBytesMax,
      "bytes that the caches of one processor hold"},
     {"memory.node_bytes_per_ns", of<&Parameters::node_bytes_per_ns>, kRateMin, kRateMax,

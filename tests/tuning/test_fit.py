@@ -96,6 +96,10 @@ def test_the_header_takes_the_parameters(builtin):
     assert re.search(r"MessageParameters cache = \{[^}]*, 42\};", changed)
     assert len(changed.splitlines()) == len(header.splitlines())
 
+    header = (ROOT / "src" / "tuning" / "processors.hpp").read_text()
+    changed = fit_collectives.with_builtins(header, dict(builtin, **{"node_segment.flag_ns": 4711}))
+    assert "parameters.flag_ns = 4710;" in changed
+
 
 def test_regret_is_that_of_what_is_chosen():
     times = {

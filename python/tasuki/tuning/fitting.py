@@ -34,6 +34,7 @@ FITTED = (
     "schedule.plan_ns",
     "memory.reduced_bytes_per_ns",
     "memory.copied_bytes_per_ns",
+    "memory.travelled_bytes_per_ns",
     "memory.cache_bytes",
     "memory.node_bytes_per_ns",
     "node_segment.call_ns",

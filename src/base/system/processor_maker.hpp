@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -14,6 +15,13 @@ enum class ProcessorMaker : std::uint8_t { kIntel, kAmd, kOther };
 constexpr const char* maker_text(ProcessorMaker maker) {
   constexpr const char* kTexts[] = {"Intel", "AMD", "another maker"};
   return kTexts[static_cast<int>(maker)];
+}
+
+/// The other way round; what is no such text is another maker.
+constexpr ProcessorMaker maker_of(std::string_view text) {
+  for (const ProcessorMaker maker : {ProcessorMaker::kIntel, ProcessorMaker::kAmd})
+    if (text == maker_text(maker)) return maker;
+  return ProcessorMaker::kOther;
 }
 
 inline ProcessorMaker processor_maker() {

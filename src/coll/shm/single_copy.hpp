@@ -39,6 +39,7 @@ struct SingleCopyCost {
   double moved_bytes = 0;    // from buffer to buffer, by the busiest rank
   double reduced_bytes = 0;  // by the busiest rank
   double total_bytes = 0;    // moved and reduced by all ranks together
+  double kept_bytes = 0;     // of one rank's copy that is kept for others
   bool alone = false;        // the others have little to do beside the busiest rank
   bool one_way =
       false;  // no rank waits for a rank that depends on it, but for room to keep copies in: calls overlap

@@ -88,6 +88,17 @@ void begin_scatter(Schedule& schedule, Member self, int root, const Blocks& all,
   if (!mine.in_place) schedule.move(block_for_me(root), block_from(root), mine.bytes());
 }
 
+/// What travels between processors of copies that are kept: one rank's to each other processor, or those of
+/// all ranks of other processors to one. So many collectives' copies lie side by side that not all of them
+/// may be in a cache.
+double travelled_bytes(const SingleCopyCost& cost, const Problem& problem, const Parameters& parameters) {
+  const double away = ranks_away(problem);
+  const double copies = cost.alone ? away : std::min(away, 1.0);
+  const double lying = static_cast<double>(kPages) * cost.kept_bytes * (cost.alone ? problem.size - 1 : 1);
+  const double cached = lying <= parameters.cache_bytes ? 1 : parameters.cache_bytes / lying;
+  return copies * cost.kept_bytes * cached;
+}
+
 }  // namespace
 
 double single_copy_ns(const SingleCopyCost& cost, const Problem& problem, const Parameters& parameters) {
@@ -102,6 +113,7 @@ double single_copy_ns(const SingleCopyCost& cost, const Problem& problem, const 
   // The rank that comes last to a meeting of all goes on at once; the others notice a turn later.
   const double turns = syncs + (cost.all_meet ? 1 : 0);
   return crowd * parameters.expose_ns + (cost.alone ? 1 : crowd) * busiest_ns + syncs * flags_ns +
+         travel_ns(travelled_bytes(cost, problem, parameters), parameters) +
          turns * turns_ns(problem, parameters) +
          uncached_share(problem, parameters) * cost.total_bytes / parameters.node_bytes_per_ns;
 }
@@ -134,7 +146,8 @@ void single_copy_bcast_copy(Schedule& schedule, Member self, int root, const Ele
 }
 
 SingleCopyCost single_copy_bcast_copy_cost(int size, double bytes) {
-  return {.syncs = 1, .moved_bytes = bytes, .total_bytes = size * bytes, .one_way = true};
+  return {
+      .syncs = 1, .moved_bytes = bytes, .total_bytes = size * bytes, .kept_bytes = bytes, .one_way = true};
 }
 
 void single_copy_bcast_split(Schedule& schedule, Member self, int root, const Elements& data) {
@@ -222,6 +235,7 @@ SingleCopyCost single_copy_gather_copy_cost(int size, double block_bytes) {
   return {.syncs = 1,
           .moved_bytes = size * block_bytes,
           .total_bytes = (2 * size - 1) * block_bytes,
+          .kept_bytes = block_bytes,
           .alone = true,
           .one_way = true};
 }

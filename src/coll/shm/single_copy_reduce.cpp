@@ -126,6 +126,7 @@ SingleCopyCost single_copy_reduce_copy_cost(int size, double bytes) {
           .moved_bytes = bytes,
           .reduced_bytes = others,
           .total_bytes = 2 * others,
+          .kept_bytes = bytes,
           .alone = true,
           .one_way = true};
 }

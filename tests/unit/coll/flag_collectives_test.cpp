@@ -22,6 +22,7 @@
 #include "base/variables/algorithm_table.hpp"
 #include "coll/api.hpp"
 #include "coll/run/execution.hpp"
+#include "coll/shm/single_copy.hpp"
 #include "communicator/api.hpp"
 #include "datatype/call/api.hpp"
 #include "object/api.hpp"
@@ -357,11 +358,54 @@ TEST(FlagPrice, OneWayOnesPayForTurnsOnlyWhenTheyWaitForRoom) {
   const double turns = 3;  // four ranks a processor
   EXPECT_NEAR(price_of_turns(problem, 6400), turns * 6400, 1e-6);
   problem.operation = Operation::kBcast;
-  EXPECT_NEAR(price_of_turns(problem, 6400), turns * 6400 * 0.5 / kLines, 1e-6);
+  EXPECT_NEAR(price_of_turns(problem, 6400), turns * 6400 / kLines, 1e-6);
   problem.bytes = 1024;
-  EXPECT_NEAR(price_of_turns(problem, 6400), turns * 6400 * 0.5 / kPages, 1e-6);
+  EXPECT_NEAR(price_of_turns(problem, 6400), turns * 6400 / kPages, 1e-6);
   problem.processors = 8;
   EXPECT_EQ(price_of_turns(problem, 6400), 0);
+}
+
+/// How much more it takes where what travels between processors does so at 1 byte a nanosecond.
+template <class Price>
+double price_of_travel(const Problem& problem, Price&& price) {
+  Parameters never, slow;
+  never.travelled_bytes_per_ns = 1e300;
+  slow.travelled_bytes_per_ns = 1;
+  return price(problem, slow) - price(problem, never);
+}
+
+TEST(FlagPrice, DataTravelsOnceToEachProcessor) {
+  const auto flags = [](const Problem& problem, const Parameters& parameters) {
+    return flag_collective_ns(problem, parameters, 0);
+  };
+  Problem problem{
+      .operation = Operation::kBcast, .size = 8, .bytes = 1024, .node_ranks_max = 8, .processors = 2};
+  EXPECT_NEAR(price_of_travel(problem, flags), 1024, 1e-6);
+  problem.operation = Operation::kReduce;  // what the four ranks of the other processor show
+  EXPECT_NEAR(price_of_travel(problem, flags), 4 * 1024, 1e-6);
+  problem.operation = Operation::kAllreduce;
+  EXPECT_NEAR(price_of_travel(problem, flags), 4 * 1024, 1e-6);
+  problem.operation = Operation::kAlltoall;  // to each of four ranks from each of the four others
+  EXPECT_NEAR(price_of_travel(problem, flags), 16 * 1024, 1e-6);
+  problem.processors = 8;  // each rank has its own
+  EXPECT_NEAR(price_of_travel(problem, flags), 7 * 1024, 1e-6);
+  problem.processors = 1;
+  EXPECT_EQ(price_of_travel(problem, flags), 0);
+}
+
+TEST(FlagPrice, CopiesThatAreKeptTravelToo) {
+  const auto bcast = [](const Problem& problem, const Parameters& parameters) {
+    return single_copy_ns(single_copy_bcast_copy_cost(problem.size, 1024), problem, parameters);
+  };
+  const auto gather = [](const Problem& problem, const Parameters& parameters) {
+    return single_copy_ns(single_copy_gather_copy_cost(problem.size, 1024), problem, parameters);
+  };
+  Problem problem{.size = 8, .node_ranks_max = 8, .processors = 2};
+  EXPECT_NEAR(price_of_travel(problem, bcast), 1024, 1e-6);
+  EXPECT_NEAR(price_of_travel(problem, gather), 4 * 1024, 1e-6);
+  problem.processors = 1;
+  EXPECT_EQ(price_of_travel(problem, bcast), 0);
+  EXPECT_EQ(price_of_travel(problem, gather), 0);
 }
 
 TEST(FlagLimits, ArePricedOnceForCommunicatorsThatAreAlike) {

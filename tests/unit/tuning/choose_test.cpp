@@ -9,6 +9,7 @@
 
 #include "coll/choice/registry.hpp"
 #include "tuning/cost.hpp"
+#include "tuning/processors.hpp"
 
 namespace tasuki {
 namespace {
@@ -105,6 +106,7 @@ const Parameters kSimple{.cache = {100, 50, 2, 1, 30},
                          .plan_ns = 5,
                          .reduced_bytes_per_ns = 4,
                          .copied_bytes_per_ns = 2,
+                         .travelled_bytes_per_ns = 8,
                          .cache_bytes = 150,
                          .node_bytes_per_ns = 8,
                          .turn_ns = 7};
@@ -118,12 +120,15 @@ const Cost kSome{.steps = 3,
 
 TEST(CostTest, EachPartIsPricedByItsParameter) {
   Problem problem{.operation = Operation::kAllreduce, .size = 4, .node_ranks_max = 4};
-  // A plan and its copies, messages, bytes, reductions, and latencies.
-  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 5 + 5 + 300 + 40 + 4 + 150);
+  // A plan and its copies, messages, bytes and their way between processors, reductions, and latencies.
+  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 5 + 5 + 300 + 40 + 5 + 4 + 150);
   problem.processors = 16;
-  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 5 + 5 + 300 + 40 + 4 + 150);
+  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 5 + 5 + 300 + 40 + 5 + 4 + 150);
   problem.processors = 2;  // two ranks each: half of the eight ends of messages, and each step a turn
-  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 2 * (5 + 5) + 400 + 80 + 4 + 3 * 57);
+  // Two of three messages go to the other processor.
+  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 2 * (5 + 5) + 400 + 80 + 10 * 2.0 / 3 + 4 + 3 * 57);
+  problem.processors = 1;  // nothing travels
+  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 4 * (5 + 5) + 800 + 160 + 8 + 3 * 71);
   problem.processors = 0;
   problem.nodes = 2;  // a network carries both ways at once
   EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 5 + 5 + 3000 + 40 + 4 + 1500);
@@ -139,14 +144,24 @@ TEST(CostTest, OneWayOnesDoNotWaitUnlessTheirMessagesAreLong) {
   const Problem problem{.operation = Operation::kAllreduce, .size = 4, .node_ranks_max = 4};
   Cost cost = kSome;
   cost.one_way = true;
-  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, kSimple), 5 + 5 + 300 + 40 + 4);
+  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, kSimple), 5 + 5 + 300 + 40 + 5 + 4);
   Problem crowded = problem;
   crowded.processors = 2;
-  EXPECT_DOUBLE_EQ(cost_ns(cost, crowded, kSimple), 2 * (5 + 5) + 400 + 80 + 4);
+  EXPECT_DOUBLE_EQ(cost_ns(cost, crowded, kSimple), 2 * (5 + 5) + 400 + 80 + 10 * 2.0 / 3 + 4);
   Parameters parameters = kSimple;
   parameters.long_bytes = 19;
   EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, parameters), 5 + 5 + 3 * 130 + 20 + 4 + 3 * 50);
   EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 5 + 5 + 3 * 130 + 20 + 4 + 2 * 50);  // together
+  // One turn, however deep the tree: the others take theirs meanwhile.
+  EXPECT_DOUBLE_EQ(cost_ns(cost, crowded, parameters), 2 * (5 + 5) + 4 * 130 + 40 + 4 + 2 * 50 + 7);
+}
+
+TEST(CostTest, TheMakersOfProcessorsDifferInWhatTravels) {
+  EXPECT_GT(travel_ns(4096, parameters_of(ProcessorMaker::kAmd)),
+            5 * travel_ns(4096, parameters_of(ProcessorMaker::kIntel)));
+  EXPECT_EQ(parameters_of(ProcessorMaker::kOther).turn_ns, Parameters{}.turn_ns);
+  for (const auto maker : {ProcessorMaker::kIntel, ProcessorMaker::kAmd, ProcessorMaker::kOther})
+    EXPECT_EQ(maker_of(maker_text(maker)), maker);
 }
 
 TEST(CostTest, WhatTheCachesDoNotHoldTakesTheRateOfTheNode) {
