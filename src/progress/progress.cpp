@@ -31,6 +31,7 @@ constexpr std::int64_t kSleepNanosecondsMax = 50'000'000;  // a backstop: every 
 constexpr std::int64_t kNapNanosecondsAlone = 1'000'000;   // until a thread sees that no other one polls
 constexpr std::uint32_t kPollsPerLookAtOthers = 16;        // and at what they wait for
 constexpr std::uint32_t kPollsPerTurn = 16;                // of a thread that spins
+constexpr std::uint32_t kMovesPerTurn = 16;                // of one for which much comes
 // While something is under way that does not ring a rank offers its processor for longer, and sleeps less.
 constexpr std::int64_t kShortSleepOfferNanoseconds = 2'000'000;
 constexpr std::int64_t kShortSleepNanoseconds = 100'000;
@@ -138,10 +139,11 @@ bool Progress::poll_for(Napping& mine) {
 
 bool Progress::is_over_awake(Napping& mine, Patience& patience) {
   mine.polls_seen = counters_.polls;
-  while (!mine.look()) {
+  for (std::uint32_t moves = 1; !mine.look(); ++moves) {
     if (poll_for(mine)) {
       patience = Patience{};
-      if (lock_.is_wanted()) give_way();
+      // Not at each one: most often it has ended the wait, and a turn that is given up costs more than it.
+      if (moves % kMovesPerTurn == 0 && lock_.is_wanted()) give_way();
       continue;
     }
     if (patience.idle_polls % kPollsPerLookAtOthers == 0) wake_those_done();
