@@ -83,6 +83,7 @@ bool begin_use(ThreadLevel level, bool locking, const Beginning& beginning, std:
     set_thread_level(process, level, locking);
     hand_on_user_errors(outside(), process);
     hand_on_tool(outside(), process);
+    process.tool->tell_later(locking ? &process : nullptr);
     binding.process = &process;
     binding.locking = locking;
     binding.notes_origins = process.config.check >= 3;
@@ -104,6 +105,7 @@ void end_use() {
   if (--users != 0) return;
   delete std::exchange(progress_thread, nullptr);
   hand_on_user_errors(*binding.process, outside());
+  binding.process->tool->tell_later(nullptr);
   hand_on_tool(*binding.process, outside());
   binding.process->counters = {};  // they come back with the next user
   binding.process = nullptr;

@@ -2,10 +2,12 @@
 //
 // All our events are raised inside of MPI calls, so they require callbacks that are registered for
 // MPI_T_CB_REQUIRE_MPI_RESTRICTED at least; for a registration that has only one of a lower level, the event
-// is dropped, and the dropped handler hears of it at once. Callbacks of one process never run at the same
-// time.
+// is dropped, and the dropped handler hears of it when it would have been told. Callbacks of one process
+// never run at the same time.
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/system/clock.hpp"
@@ -18,6 +20,19 @@ namespace {
 
 constexpr Safety kRequired = Safety::kRestricted;  // where our events are raised
 constexpr Count kTicksPerSecond = 1'000'000'000;
+constexpr std::size_t kKeptMax = 1024;  // events that wait until they can be told; more are dropped
+
+/// The tool's lock let go for a scope, in which one of its functions runs.
+class FreeForOthers {
+ public:
+  explicit FreeForOthers(std::recursive_mutex& mutex) : mutex_(mutex) { mutex_.unlock(); }
+  ~FreeForOthers() { mutex_.lock(); }
+  FreeForOthers(const FreeForOthers&) = delete;
+  FreeForOthers& operator=(const FreeForOthers&) = delete;
+
+ private:
+  std::recursive_mutex& mutex_;
+};
 
 int safety_index(int safety) {
   for (int index = 0; index < kSafeties; ++index) {
@@ -44,15 +59,46 @@ bool Registration::listens() const {
 
 void Tool::raise(Event event, const EventElements& elements) {
   const std::lock_guard lock(mutex);
-  EventInstance instance{tool_handle(ToolKind::kInstance, ++instances_made_, 0), event, clock_ns(),
-                         &elements};
   std::vector<ToolHandle> listening;
-  registrations.for_each([&](ToolHandle handle, const Registration& registration) {
-    if (registration.event == event && registration.listens()) listening.push_back(handle);
+  const bool is_room = kept_.size() < kKeptMax;
+  registrations.for_each([&](ToolHandle handle, Registration& registration) {
+    if (registration.event != event || !registration.listens()) return;
+    listening.push_back(handle);
+    if (!is_room) ++registration.dropped;
   });
-  instances_.push_back(&instance);
-  for (const ToolHandle handle : listening) deliver(handle, instance);
-  instances_.pop_back();
+  if (is_room) {
+    kept_.push_back({tool_handle(ToolKind::kInstance, ++instances_made_, 0), event, clock_ns(), elements,
+                     std::move(listening)});
+  }
+  if (progress_ == nullptr) return tell();
+  is_due_ = told_ == nullptr;
+  if (!std::exchange(is_hooked_, true)) progress_->add(&hook_);
+}
+
+void Tool::tell_later(Process* process) {
+  const std::lock_guard lock(mutex);
+  if (std::exchange(is_hooked_, false)) progress_->remove(&hook_);
+  progress_ = process != nullptr ? process->progress.get() : nullptr;
+}
+
+bool Tool::Hook::poll() {
+  // The thread that makes progress beside the program's calls no function of theirs.
+  if (tool_.is_due_ && !tool_.progress_->is_helper()) tool_.tell();
+  return false;
+}
+
+void Tool::tell() {
+  const std::lock_guard lock(mutex);
+  if (told_ != nullptr) return;  // that thread goes on, or a callback has raised it
+  while (!kept_.empty()) {
+    is_due_ = false;
+    const EventInstance instance = std::move(kept_.front());
+    kept_.pop_front();
+    told_ = &instance;
+    for (const ToolHandle handle : instance.listening) deliver(handle, instance);
+    told_ = nullptr;
+  }
+  if (std::exchange(is_hooked_, false)) progress_->remove(&hook_);
 }
 
 void Tool::deliver(ToolHandle handle, const EventInstance& instance) {
@@ -63,23 +109,30 @@ void Tool::deliver(ToolHandle handle, const EventInstance& instance) {
     chosen = registration->callbacks[index];
     if (chosen.function != nullptr) break;
   }
-  const AnyFunction dropped = registration->dropped_function;
+  if (chosen.function == nullptr) ++registration->dropped;
   ++registration->calls;
+  tell_dropped(handle, registration);
   if (chosen.function != nullptr) {
+    const FreeForOthers free(mutex);
     callbacks->event(chosen.function, instance.handle, handle, kRequired, chosen.user_data);
-  } else if (dropped != nullptr) {
-    callbacks->dropped(dropped, 1, handle, kClockSource, kRequired, registration->callbacks[0].user_data);
   }
   registration = registrations.find(handle);  // callbacks may have made others: the table may have moved
   if (registration == nullptr) return;        // MPI_T_finalize
   if (--registration->calls == 0 && registration->freed) free_registration(handle, kRequired);
 }
 
-EventInstance* Tool::find_instance(ToolHandle handle) {
-  for (EventInstance* instance : instances_) {
-    if (instance->handle == handle) return instance;
-  }
-  return nullptr;
+/// The registration may be gone, or elsewhere, behind it.
+void Tool::tell_dropped(ToolHandle handle, Registration* registration) {
+  const Count dropped = std::exchange(registration->dropped, 0);
+  const AnyFunction function = registration->dropped_function;
+  void* const user_data = registration->callbacks[0].user_data;
+  if (dropped == 0 || function == nullptr) return;
+  const FreeForOthers free(mutex);
+  callbacks->dropped(function, dropped, handle, kClockSource, kRequired, user_data);
+}
+
+const EventInstance* Tool::find_instance(ToolHandle handle) const {
+  return told_ != nullptr && told_->handle == handle ? told_ : nullptr;
 }
 
 std::uint32_t Tool::wanted_events() {
@@ -94,7 +147,10 @@ void Tool::free_registration(ToolHandle handle, Safety safety) {
   const Registration& registration = *registrations.find(handle);
   const AnyFunction function = registration.free_function;
   void* user_data = registration.free_data;
-  if (function != nullptr) callbacks->freed(function, handle, safety, user_data);
+  if (function != nullptr) {
+    const FreeForOthers free(mutex);
+    callbacks->freed(function, handle, safety, user_data);
+  }
   if (registrations.find(handle) != nullptr) registrations.free(handle);
 }
 
@@ -240,7 +296,7 @@ Code t_event_read(Process& process, ToolHandle event_instance, int element_index
   if (instance == nullptr) return kTErrInvalidHandle;
   if (element_index < 0 || element_index >= row_at(static_cast<int>(instance->event))->element_count())
     return kTErrInvalidIndex;
-  std::memcpy(buffer, &(*instance->elements)[static_cast<std::size_t>(element_index)], sizeof(std::int64_t));
+  std::memcpy(buffer, &instance->elements[static_cast<std::size_t>(element_index)], sizeof(std::int64_t));
   return kSuccess;
 }
 
@@ -248,7 +304,7 @@ Code t_event_copy(Process& process, ToolHandle event_instance, void* buffer) {
   const EventInstance* instance = process.tool->find_instance(event_instance);
   if (instance == nullptr) return kTErrInvalidHandle;
   const int elements = row_at(static_cast<int>(instance->event))->element_count();
-  std::memcpy(buffer, instance->elements->data(), sizeof(std::int64_t) * static_cast<std::size_t>(elements));
+  std::memcpy(buffer, instance->elements.data(), sizeof(std::int64_t) * static_cast<std::size_t>(elements));
   return kSuccess;
 }
 

@@ -7,8 +7,12 @@
 // base/variables/variable.hpp (categories).
 //
 // Owner: the binding, which hands it from one Process to the next (hand_on_tool).
+// A tool's functions run without the process lock, where calls hold it. An event may be raised where it
+// cannot be let go, amid a packet; so it is kept then, and told when a call ends, or by progress.
+//
 // Thread safety: `mutex` guards it; the binding holds it during each MPI_T call, below the process lock, and
-// raise() takes it. It is recursive because an event's callback may call MPI_T.
+// raise() and tell() take it. It is recursive because a call of MPI_T may raise an event: it frees the last
+// use of a communicator. A tool's functions run without it.
 //
 // Invariants:
 //  1. An accumulating handle (a counter, an aggregate, a timer) has counted total + (raw - base) while
@@ -18,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <vector>
 
@@ -27,6 +32,7 @@
 #include "base/variables/events.hpp"
 #include "base/variables/settings.hpp"
 #include "object/comm.hpp"
+#include "progress/progress.hpp"
 #include "tool/handles.hpp"
 
 namespace tasuki {
@@ -65,7 +71,8 @@ struct Registration {
   Event event;
   EventCallback callbacks[kSafeties] = {};
   AnyFunction dropped_function = nullptr;
-  int calls = 0;  // callbacks of it that run
+  int calls = 0;      // callbacks of it that run
+  Count dropped = 0;  // events of which its handler has not heard
   bool freed = false;
   AnyFunction free_function = nullptr;
   void* free_data = nullptr;
@@ -73,15 +80,16 @@ struct Registration {
   bool listens() const;
 };
 
-/// One event while its callbacks run.
+/// One event from its moment on until its callbacks have run.
 struct EventInstance {
   ToolHandle handle;
   Event event;
   std::int64_t timestamp_ns;
-  const EventElements* elements;
+  EventElements elements;
+  std::vector<ToolHandle> listening;  // registrations, as they were then
 };
 
-/// How a tool's functions are called; only the binding knows their types.
+/// How a tool's functions are called, without the process lock; only the binding knows their types.
 class ToolCallbacks {
  public:
   virtual void event(AnyFunction function, ToolHandle instance, ToolHandle registration, Safety safety,
@@ -99,6 +107,13 @@ class Tool final : public EventListener {
   Tool();
 
   void raise(Event event, const EventElements& elements) override;
+  /// From now on what is raised is kept until tell(), which that rank's progress calls too; null: no more.
+  /// REQUIRES: nothing is kept, or another thread tells it.
+  void tell_later(Process* process);
+  /// Whether something is kept that no thread tells.
+  bool is_due() const { return is_due_; }
+  /// Calls the tool's functions with what was kept, in order; of several threads one does.
+  void tell();
 
   // --- performance.cpp ---
   /// Brings every started watermark handle up to date and starts the level's highest value anew.
@@ -107,9 +122,10 @@ class Tool final : public EventListener {
   void release_communicators();
 
   // --- event.cpp ---
-  EventInstance* find_instance(ToolHandle handle);
+  /// Null unless its callbacks run.
+  const EventInstance* find_instance(ToolHandle handle) const;
   std::uint32_t wanted_events();
-  /// REQUIRES: none of its callbacks runs.
+  /// REQUIRES: none of its callbacks runs; the lock is held once.
   void free_registration(ToolHandle handle, Safety safety);
 
   std::recursive_mutex mutex;
@@ -125,9 +141,24 @@ class Tool final : public EventListener {
   ToolHandles<Registration, ToolKind::kRegistration> registrations;
 
  private:
-  void deliver(ToolHandle registration, const EventInstance& instance);
+  class Hook final : public ProgressHook {
+   public:
+    explicit Hook(Tool& tool) : tool_(tool) {}
+    bool poll() override;
 
-  std::vector<EventInstance*> instances_;  // whose callbacks run, the innermost last
+   private:
+    Tool& tool_;
+  };
+
+  void deliver(ToolHandle registration, const EventInstance& instance);
+  void tell_dropped(ToolHandle handle, Registration* registration);
+
+  std::deque<EventInstance> kept_;       // not told yet, the eldest first
+  const EventInstance* told_ = nullptr;  // whose callbacks run
+  bool is_due_ = false;                  // see is_due(); the process lock guards it, too
+  Progress* progress_ = nullptr;         // of whom they are told later
+  Hook hook_{*this};                     // of that progress while something is kept
+  bool is_hooked_ = false;
   std::uint32_t instances_made_ = 0;
 };
 

@@ -9,11 +9,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "check.h"
 
-enum { kInts = 50000 };
+enum { kInts = 50000, kTag = 77 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int inside, over;
@@ -76,6 +77,17 @@ static void add(void* in, void* inout, int* length, MPI_Datatype* type) {
   CHECK(size == (int)sizeof(int), "the type has %d bytes", size);
   meet();
   for (int i = 0; i < *length; i++) ((int*)inout)[i] += ((int*)in)[i];
+}
+static void on_event(MPI_T_event_instance event, MPI_T_event_registration of, MPI_T_cb_safety safety,
+                     void* data) {
+  int64_t tag;
+  (void)of, (void)safety, (void)data;
+  CHECK(MPI_T_event_read(event, 1, &tag) == MPI_SUCCESS, "the event cannot be read");
+  if (tag == kTag) meet();
+}
+static void on_free(MPI_T_event_registration of, MPI_T_cb_safety safety, void* data) {
+  (void)of, (void)safety, (void)data;
+  meet();
 }
 static int extent(MPI_Datatype type, MPI_Aint* bytes, void* extra) {
   (void)type, (void)extra;
@@ -180,6 +192,26 @@ static void write_converted(void) {
   MPI_File_write(file, data, 100, MPI_INT, MPI_STATUS_IGNORE);
   MPI_File_close(&file);
 }
+/* A function of a tool that an event calls, and one that its handle calls when it is freed. */
+static MPI_T_event_registration listen_to_unexpected(void) {
+  MPI_T_event_registration registration;
+  int index;
+  MPI_T_event_get_index("unexpected_message", &index);
+  MPI_T_event_handle_alloc(index, NULL, MPI_INFO_NULL, &registration);
+  MPI_T_event_register_callback(registration, MPI_T_CB_REQUIRE_MPI_RESTRICTED, MPI_INFO_NULL, NULL, on_event);
+  return registration;
+}
+static void hear_of_event(void) {
+  const MPI_T_event_registration registration = listen_to_unexpected();
+  MPI_Status status;
+  MPI_Send(NULL, 0, MPI_INT, 0, kTag, own);
+  MPI_Probe(0, kTag, own, &status);
+  MPI_Recv(NULL, 0, MPI_INT, 0, kTag, own, MPI_STATUS_IGNORE);
+  MPI_T_event_handle_free(registration, NULL, NULL);
+}
+static void free_event(void) {
+  MPI_T_event_handle_free(listen_to_unexpected(), NULL, on_free);
+}
 
 /* What needs progress, of this rank alone; and among the main threads, where each of them is there. */
 static void talk(MPI_Comm among, int all_are_there) {
@@ -212,12 +244,13 @@ static void* call(void* argument) {
 
 int main(int argc, char** argv) {
   static Case cases[] = {
-      {copy_attribute, 1}, {delete_attribute, 1}, {query_request, 1},   {free_request, 1},
-      {cancel_request, 1}, {handle_error, 1},     {reduce_local, 1},    {reduce_short, 0},
-      {reduce_long, 0},    {reduce_later, 0},     {write_converted, 1},
+      {copy_attribute, 1},  {delete_attribute, 1}, {query_request, 1}, {free_request, 1}, {cancel_request, 1},
+      {handle_error, 1},    {reduce_local, 1},     {reduce_short, 0},  {reduce_long, 0},  {reduce_later, 0},
+      {write_converted, 1}, {hear_of_event, 1},    {free_event, 1},
   };
   int provided, met = 0;
   MPI_Comm among;
+  MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   CHECK(provided == MPI_THREAD_MULTIPLE, "thread level %d", provided);
   CHECK(argc == 2, "%d arguments", argc - 1);
@@ -240,12 +273,13 @@ int main(int argc, char** argv) {
     pthread_mutex_unlock(&mutex);
     pthread_join(thread, NULL);
   }
-  CHECK(met >= 8, "%d functions were called", met);
+  CHECK(met >= 10, "%d functions were called", met);
   MPI_Comm_free(&own);
   MPI_Comm_free(&others);
   MPI_Comm_free(&all);
   MPI_Comm_free(&among);
   if (rank == 0) printf("callbacks: right\n");
   MPI_Finalize();
+  MPI_T_finalize();
   return 0;
 }

@@ -229,11 +229,12 @@ static void infos_and_bad_arguments(void) {
   MPI_Info_free(&info);
 }
 
+/* The argument "threads": with MPI_THREAD_MULTIPLE, where events are told when the call is over. */
 int main(int argc, char** argv) {
   int provided, rank, size;
   GOOD(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
   every_event();
-  MPI_Init(&argc, &argv);
+  MPI_Init_thread(&argc, &argv, argc > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   every_event();

@@ -15,6 +15,13 @@ def test_mpi_t(run, program, ranks):
     assert done.stdout.count(f"{program}: right") == 1, done.text
 
 
+@pytest.mark.parametrize("helper", ["0", "1"])
+def test_events_where_calls_hold_a_lock(run, helper):
+    done = run("mpi_t_events.c", 2, "threads", environment={"TASUKI_PROGRESS_THREAD": helper})
+    assert done.returncode == 0, done.text
+    assert "mpi_t_events: right" in done.stdout, done.text
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_mpi_t_in_the_mpich_abi(mpiexec, program):
     done = mpiexec("-n", 2, compile_for_mpich(program))

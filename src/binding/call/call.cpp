@@ -175,6 +175,8 @@ void Call::lock() {
 }
 
 void Call::unlock() {
+  if (call_depth == 1 && process.tool != nullptr && process.tool->is_due()) [[unlikely]]
+    process.tool->tell();
   if (--call_depth == 0) process.lock.unlock();
 }
 
