@@ -13,7 +13,7 @@
 // makes the one between their groups. A connector that waits looks now and then whether the port is still
 // there: it may be closed, its process may have ended.
 //
-// Owner: Process. Thread safety: the process lock.
+// Owner: Process. Thread safety: the process lock, which is let go while files or the launcher are asked.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,7 @@
 #include "link/peer_address.hpp"
 #include "object/comm.hpp"
 #include "p2p/remote_job.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki {
 
@@ -46,9 +47,26 @@ struct Dynamic {
   explicit Dynamic(Process& owner) : process(owner) {}
   ~Dynamic();  // takes back what was published; the ports go with the mailbox
 
+  /// What `question` returns: it asks the launcher, which may take seconds to answer, or the system about
+  /// files, and is asked without the process lock, of one thread at a time.
+  template <class Question>
+  auto ask_outside(const Question& question) {
+    Progress& progress = *process.progress;
+    progress.wait_until([this] { return !is_asking; });
+    is_asking = true;
+    auto answer = [&] {
+      const Progress::Release released(progress);
+      return question();
+    }();
+    is_asking = false;
+    progress.wake();
+    return answer;
+  }
+
   Process& process;
   std::list<Port> ports;
   std::vector<PublishedName> published;
+  bool is_asking = false;  // a thread is in ask_outside()
 };
 
 /// A port's name as messages show it: without the address behind it, which is long, and for those alone who

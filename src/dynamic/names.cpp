@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "dynamic/api.hpp"
 #include "dynamic/dynamic.hpp"
@@ -119,6 +120,58 @@ void withdraw(Process& process, const PublishedName& name) {
   tell_launcher(process, NameRequest::Verb::kUnpublish, name.service, name.port, &error);
 }
 
+/// What came of publishing.
+struct Publication {
+  int failed = 0;     // errno
+  Entry other;        // that has the name, where it is EEXIST
+  std::string error;  // else: that of the folder, or of mpiexec
+};
+
+Publication publish(Process& process, const std::string& folder, const std::string& name, const Entry& mine) {
+  Publication result;
+  if (!local::make_name_folder(folder, &result.error)) {
+    result.error = "no names can be published: " + result.error;
+    return result;
+  }
+  const std::string path = folder + "/" + name;
+  result.failed = write_entry(folder, name, mine);
+  if (result.failed == EEXIST && (!read_entry(path, &result.other) || !is_alive(result.other))) {
+    unlink(path.c_str());
+    result.failed = write_entry(folder, name, mine);
+  }
+  if (result.failed == 0 &&
+      !tell_launcher(process, NameRequest::Verb::kPublish, mine.service, mine.port, &result.error)) {
+    unlink(path.c_str());
+    result.error = "service_name = \"" + mine.service + "\": " + result.error;
+  }
+  return result;
+}
+
+/// What was found of a name.
+struct Finding {
+  bool is_found = false;
+  bool is_of_the_dead = false;
+  Entry entry;
+};
+
+Finding look_up(Process& process, const std::string& service) {
+  Finding finding;
+  std::string error;
+  if (process.directory.spans_hosts() &&
+      process.launcher.ask_about_name({NameRequest::Verb::kLookUp, service, {}}, &finding.entry.port,
+                                      &error) &&
+      !finding.entry.port.empty()) {
+    finding.is_found = true;
+    return finding;
+  }
+  const std::string path = local::name_folder() + "/" + file_name(service);
+  finding.is_found =
+      local::name_folder_is_ours() && read_entry(path, &finding.entry) && finding.entry.service == service;
+  finding.is_of_the_dead = finding.is_found && !is_alive(finding.entry);
+  if (finding.is_of_the_dead) unlink(path.c_str());
+  return finding;
+}
+
 }  // namespace
 
 Dynamic::~Dynamic() {
@@ -134,29 +187,19 @@ Code publish_name(Process& process, const char* service_name, Info*, const char*
       std::strlen(port_name) > kEntryBytesMax / 4)
     return process.fail(kErrPort, "port_name = \"%.100s\", expected a name that MPI_Open_port gave",
                         port_name);
-  std::string error;
   const std::string folder = local::name_folder();
-  if (!local::make_name_folder(folder, &error))
-    return process.fail(kErrService, "no names can be published: %s", error.c_str());
   const std::string name = file_name(service_name);
   const std::string path = folder + "/" + name;
   const Entry mine{service_name, port_name, local::process_mark(getpid())};
-  int failed = write_entry(folder, name, mine);
-  Entry other;
-  if (failed == EEXIST && (!read_entry(path, &other) || !is_alive(other))) {
-    unlink(path.c_str());
-    failed = write_entry(folder, name, mine);
-  }
-  if (failed == EEXIST) {
+  const Publication result =
+      process.dynamic->ask_outside([&] { return publish(process, folder, name, mine); });
+  if (result.failed == EEXIST) {
     return process.fail(kErrService, "service_name = \"%s\" is published already, by process %ld",
-                        service_name, std::strtol(other.publisher.c_str(), nullptr, 10));
+                        service_name, std::strtol(result.other.publisher.c_str(), nullptr, 10));
   }
-  if (failed != 0)
-    return process.fail(kErrService, "cannot write %s: %s", path.c_str(), std::strerror(failed));
-  if (!tell_launcher(process, NameRequest::Verb::kPublish, service_name, port_name, &error)) {
-    unlink(path.c_str());
-    return process.fail(kErrService, "service_name = \"%s\": %s", service_name, error.c_str());
-  }
+  if (result.failed != 0)
+    return process.fail(kErrService, "cannot write %s: %s", path.c_str(), std::strerror(result.failed));
+  if (!result.error.empty()) return process.fail(kErrService, "%s", result.error.c_str());
   process.dynamic->published.push_back({service_name, port_name, path});
   return kSuccess;
 }
@@ -172,39 +215,35 @@ Code unpublish_name(Process& process, const char* service_name, Info*, const cha
     return process.fail(kErrPort, "port_name = \"%s\", but \"%s\" is published as \"%s\"", service_name,
                         port_name, found->port.c_str());
   }
-  withdraw(process, *found);
-  local::remove_name_folder_if_empty();
+  const PublishedName name = std::move(*found);
   published.erase(found);
+  process.dynamic->ask_outside([&] {
+    withdraw(process, name);
+    local::remove_name_folder_if_empty();
+    return true;
+  });
   return kSuccess;
 }
 
 Code lookup_name(Process& process, const char* service_name, Info*, std::string* port_name) {
   if (const Code code = check_service(process, service_name)) return code;
-  const bool hosts = process.directory.spans_hosts();
-  std::string error;
-  if (hosts &&
-      process.launcher.ask_about_name({NameRequest::Verb::kLookUp, service_name, {}}, port_name, &error) &&
-      !port_name->empty())
-    return kSuccess;
-  const std::string path = local::name_folder() + "/" + file_name(service_name);
-  Entry entry;
-  const bool found =
-      local::name_folder_is_ours() && read_entry(path, &entry) && entry.service == service_name;
-  if (found && is_alive(entry)) {
-    *port_name = entry.port;
-    return kSuccess;
-  }
-  if (found) {
-    unlink(path.c_str());
+  const std::string service = service_name;
+  const Finding finding = process.dynamic->ask_outside([&] { return look_up(process, service); });
+  if (finding.is_of_the_dead) {
     return process.fail(kErrName, "service_name = \"%s\" was published by process %ld, which has ended",
-                        service_name, std::strtol(entry.publisher.c_str(), nullptr, 10));
+                        service_name, std::strtol(finding.entry.publisher.c_str(), nullptr, 10));
+  }
+  if (finding.is_found) {
+    *port_name = finding.entry.port;
+    return kSuccess;
   }
   return process.fail(
       kErrName,
-      hosts ? "service_name = \"%s\" is not published by a job of this mpiexec, nor by another "
-              "one on this host; between mpiexecs on different hosts pass the port's name itself"
-            : "service_name = \"%s\" is not published on this host; between mpiexecs on "
-              "different hosts pass the port's name itself",
+      process.directory.spans_hosts()
+          ? "service_name = \"%s\" is not published by a job of this mpiexec, nor by another "
+            "one on this host; between mpiexecs on different hosts pass the port's name itself"
+          : "service_name = \"%s\" is not published on this host; between mpiexecs on "
+            "different hosts pass the port's name itself",
       service_name);
 }
 

@@ -230,7 +230,10 @@ Code accept_one(Process& process, Port& port, bool spawning, double timeout_seco
     int endpoint = -1;
     {
       Listening ear(*listening, &hello, sizeof hello);
-      const auto goes_on = [&] { return spawning ? !process.launcher.is_gone() : !deadline.is_over(); };
+      const auto goes_on = [&] {
+        if (!spawning) return !deadline.is_over();
+        return process.dynamic->is_asking || !process.launcher.is_gone();
+      };
       if (!ear.wait(goes_on)) {
         if (!spawning) {
           return process.fail(kErrPort, "port_name = \"%s\": no process connected within %g s",

@@ -177,7 +177,7 @@ Code start_programs(Process& process, const Programs& programs, Counts* counts, 
   if ((code = make_port(process, reach_of_family(process), &port)) != kSuccess) return code;
   request.parent_port = port->name;
   std::string error;
-  if (process.launcher.spawn(request, &error)) {
+  if (process.dynamic->ask_outside([&] { return process.launcher.spawn(request, &error); })) {
     code = accept_one(process, *port, true, -1, road);
   } else {
     code = process.fail(kErrSpawn, "%s", error.c_str());

@@ -6,6 +6,7 @@
 #include "environment/api.hpp"
 #include "memory/symmetric_heap.hpp"
 #include "object/comm.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki {
 namespace {
@@ -46,7 +47,9 @@ Code alloc_mem(Process& process, Count size, Info* info, void** baseptr) {
   return kSuccess;
 }
 
+/// Giving much memory back to the system takes a tenth of a second for each GiB.
 Code free_mem(Process& process, void* base) {
+  const Progress::Release released(*process.progress);
   process.symmetric_heap->deallocate(base);
   return kSuccess;
 }

@@ -2,6 +2,7 @@
    are this program again, with the part they play. test_dynamic.py runs it at several numbers of ranks. */
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -118,6 +119,34 @@ static void leave_parent(MPI_Comm* parent) {
   MPI_Comm_disconnect(parent);
   MPI_Comm_get_parent(parent);
   CHECK(*parent == MPI_COMM_NULL, "a parent after MPI_Comm_disconnect");
+}
+
+/* ----- beside: a second thread spawns, by an mpiexec that waits until the file NAME.go is there, and has
+   written NAME.asked before. It is the main thread that makes the former, after calls of its own. */
+
+static void* spawn_and_meet(void* nothing) {
+  MPI_Comm inter = spawn("meeting-child", 1, MPI_COMM_SELF);
+  meet(inter, 0);
+  MPI_Comm_disconnect(&inter);
+  return nothing;
+}
+
+static void do_beside(const char* name) {
+  char asked[1000], go[1000];
+  int out = 17, in = 0;
+  MPI_Comm others;
+  pthread_t thread;
+  snprintf(asked, sizeof asked, "%s.asked", name);
+  snprintf(go, sizeof go, "%s.go", name);
+  MPI_Comm_dup(MPI_COMM_SELF, &others);
+  pthread_create(&thread, NULL, spawn_and_meet, NULL);
+  while (access(asked, F_OK) != 0) pause_ms(1);
+  MPI_Sendrecv(&out, 1, MPI_INT, 0, 0, &in, 1, MPI_INT, 0, 0, others, MPI_STATUS_IGNORE);
+  CHECK(in == 17, "%d came", in);
+  fclose(fopen(go, "w"));
+  pthread_join(thread, NULL);
+  MPI_Comm_free(&others);
+  puts("beside: right");
 }
 
 /* ----- spawn: 1 to 3 children of the world, twice
@@ -655,7 +684,9 @@ static void play(MPI_Comm parent, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   MPI_Comm parent;
-  MPI_Init(&argc, &argv);
+  const int has_threads = argc > 1 && strcmp(argv[1], "beside") == 0;
+  int level;
+  MPI_Init_thread(&argc, &argv, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   program = argv[0];
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -665,6 +696,8 @@ int main(int argc, char** argv) {
     play(parent, argc, argv);
   } else if (strcmp(what, "spawn") == 0) {
     do_spawn();
+  } else if (strcmp(what, "beside") == 0) {
+    do_beside(argv[2]);
   } else if (strcmp(what, "each") == 0) {
     do_each();
   } else if (strcmp(what, "multiple") == 0) {

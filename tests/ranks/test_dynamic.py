@@ -209,6 +209,22 @@ def test_an_mpiexec_that_is_none_is_told(build):
     assert "cannot start '/no/mpiexec'" in done.stderr, done.text
 
 
+def test_a_thread_that_spawns_keeps_no_other_one_of_its_rank_waiting(build, tmp_path):
+    """One that waits until mpiexec has answered is the time limit: the other thread lets mpiexec go on."""
+    slow = tmp_path / "slow-mpiexec"
+    slow.write_text(
+        f"#!/bin/sh\n"
+        f"touch {tmp_path}/x.asked\n"
+        f"while [ ! -e {tmp_path}/x.go ]; do sleep 0.01; done\n"
+        f'exec {PREFIX}/bin/mpiexec "$@"\n'
+    )
+    slow.chmod(0o755)
+    environment = {"TASUKI_MPIEXEC": str(slow)}
+    done = run_command(build("dynamic.c"), "beside", tmp_path / "x", environment=environment, timeout=60)
+    assert done.returncode == 0, done.text
+    assert "beside: right" in done.stdout, done.text
+
+
 def test_labels_tell_spawned_ranks(mpiexec, build):
     done = mpiexec("-n", 1, "-l", build("dynamic.c"), "finalize-early")
     assert done.returncode == 0, done.text

@@ -44,6 +44,12 @@ std::string path_of(const char* filename) {
   return std::string(name);
 }
 
+/// 0 or errno. What is removed may be large, and its storage far away.
+int remove_unlocked(Process& process, const std::string& path) {
+  const Progress::Release released(*process.progress);
+  return process.files->storage->remove(path);
+}
+
 Code check_amode(Process& process, int amode) {
   constexpr int kAccess = kModeRdonly | kModeRdwr | kModeWronly;
   if (amode < 0 || (amode & ~kModeAll) != 0)
@@ -278,7 +284,7 @@ Code file_close(Process& process, File** fh) {
   if (const Code failed = agree(*file.comm, code)) return failed;
   code = close_here(file);
   if (file.comm->rank == 0 && (file.amode & kModeDeleteOnClose) != 0) {
-    const int error = process.files->storage->remove(file.name);
+    const int error = remove_unlocked(process, file.name);
     if (error != 0 && code == kSuccess) code = fail_system(process, error, "delete", file.name);
   }
   write_phase_spans(process);
@@ -294,7 +300,7 @@ Code file_close(Process& process, File** fh) {
 Code file_delete(Process& process, const char* filename, Info*) {
   if (const Code code = check_name(process, filename)) return code;
   const std::string path = path_of(filename);
-  const int error = process.files->storage->remove(path);
+  const int error = remove_unlocked(process, path);
   return error == 0 ? kSuccess : fail_system(process, error, "delete", path);
 }
 

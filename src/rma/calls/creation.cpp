@@ -16,6 +16,7 @@
 #include "memory/symmetric_heap.hpp"
 #include "object/objects.hpp"
 #include "placement/node_map.hpp"
+#include "progress/progress.hpp"
 #include "rma/access/conflicts.hpp"
 #include "rma/access/cooperative.hpp"
 #include "rma/api.hpp"
@@ -378,7 +379,12 @@ Win::Win(Ref<Comm> own_comm, rma::Flavor its_flavor)
 Win::~Win() {
   delist(process, *this);
   messenger.reset();  // the network lets go of the memory before that is given back
-  if (own_memory != nullptr) process.symmetric_heap->deallocate(own_memory);
+  if (own_memory != nullptr) {
+    // It may be much, which the system takes long to take back.
+    const Progress::Release released(*process.progress,
+                                     process.progress->is_polling() ? 0 : Unlocked::kBytesMin);
+    process.symmetric_heap->deallocate(own_memory);
+  }
   // Of a window that was not freed other ranks may still look at it: then it stays.
   if (own_control != nullptr && is_left) process.symmetric_heap->deallocate(own_control);
 }
