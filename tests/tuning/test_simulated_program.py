@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from tasuki import machines, patterns, simulation, trace
-from tasuki.simulation import patterned, programs, traced
+from tasuki.simulation import patterned, pictures, programs, traced
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/analysis"))
@@ -128,7 +128,7 @@ def test_the_root_of_a_broadcast_holds_the_others_up(simulated):
 def test_what_has_no_schedule_takes_what_was_recorded(simulated):
     found = simulated(*four("MPI_Win_fence"))
     assert found["seconds"] == pytest.approx(40 * MICRO + 40 * MICRO + 10 * MICRO)
-    assert any(note.startswith("4 calls have no schedule") for note in found["notes"])
+    assert "4 calls have no schedule: they take what was recorded" in found["notes"]
 
 
 def exchange(rank, size, begin):
@@ -153,7 +153,9 @@ def test_a_cut_trace_is_run_as_far_as_it_goes(simulated):
     first = started(0, 2).call("MPI_Send", 20, 60, peer=1, sent=50_000)
     found = simulated(first, started(1, 2).call("MPI_Barrier", 20, 30))
     assert found["seconds"] == pytest.approx(50 * MICRO)
-    assert any("not in the trace" in note for note in found["notes"])
+    assert [note for note in found["notes"] if "recorded" in note] == [
+        "2 calls wait for what is not in the trace: they take what was recorded"
+    ]
 
 
 def test_a_program_that_relies_on_buffering_is_named(simulated):
@@ -198,6 +200,28 @@ def test_the_critical_path_of_a_program(simulated):
     shares = "the program's computing 71%, transfers 21%, software of sends 7%"
     assert found["critical_path"] == f"critical path: 1 transfer through 2 ranks; of the time {shares}"
     assert found["reason"].startswith("waiting limits it: rank 0 computes 71% of the time")
+
+
+def test_pictures_of_a_program(simulated, tmp_path):
+    """Of a torus: what each rank did when, the computing too, and the links."""
+    of = machine((2, 4), "torus")
+    loaded = trace.load(made_traces.write(tmp_path / "b.trace", *pairs(8)))
+    asked = traced.simulation(loaded, of)
+    found = asked.run(SIMULATOR)
+    assert {span[1] for span in asked.spans} == {"program", "send", "transfer"}
+    pictures.write_program(of, found, asked.spans, None, tmp_path / "made")
+    assert sorted(one.name for one in (tmp_path / "made").iterdir()) == ["links.png", "ranks.png"]
+    assert pictures.title_of(found).startswith("b.trace, 8 ranks, made-up: ")
+
+
+def test_what_is_no_trace_is_refused(tmp_path):
+    (tmp_path / "list.trace").write_text("MPI_Bcast 8 8 1")
+    for place in (tmp_path, tmp_path / "list.trace"):
+        with pytest.raises(trace.TraceError, match="begins with b'MPI_Bcas', expected b'TSKTRACE'"):
+            traced.load(place)
+    (tmp_path / "none").mkdir()
+    with pytest.raises(simulation.SimulationError, match="0 files .*expected one trace or its parts"):
+        traced.load(tmp_path / "none")
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,13 @@ def simulate(
         found = changed(machines.load(machine), changes or [])
         extents = extents_of(shape)
         if trace or patterns_:
-            run_program(found, trace, patterns_, placement, extents, algorithm, way, compute_factor, as_json)
+            others = {"--exchange": exchange, "--tune": tune, "--goal": goal}
+            if patterns_:
+                others |= {"--trace": trace, "--pictures": pictures}
+            refuse_together("--patterns" if patterns_ else "--trace", others)
+            run_program(
+                found, trace, patterns_, placement, extents, algorithm, way, compute_factor, pictures, as_json
+            )
             return
         if exchange:
             show.print_exchanges(found, exchange, extents, as_json)
@@ -130,13 +136,19 @@ def simulate(
         raise Refusal(str(error)) from None
 
 
-def run_program(machine, trace_path, list_path, placement, extents, algorithm, way, factor, as_json) -> None:
+def refuse_together(name: str, others: dict[str, str]) -> None:
+    given = [other for other, value in others.items() if value]
+    if given:
+        raise Refusal(f"{name} and {', '.join(given)}: given together, expected one of them")
+
+
+def run_program(
+    machine, trace_path, list_path, placement, extents, algorithm, way, factor, folder, as_json
+) -> None:
     """A trace or a list of patterns."""
     from tasuki import patterns, replay, simulation, trace
-    from tasuki.simulation import patterned, show, traced
+    from tasuki.simulation import patterned, pictures, show, traced
 
-    if trace_path and list_path:
-        raise Refusal("--trace and --patterns: both given, expected one of them")
     if way not in simulation.WAYS:
         raise Refusal(f"--way {way}: expected {' or '.join(simulation.WAYS)}")
     known = ("chosen", "recorded") if trace_path else ("chosen",)
@@ -149,6 +161,8 @@ def run_program(machine, trace_path, list_path, placement, extents, algorithm, w
         else:
             asked = patterned.simulation(patterns.load(list_path), machine, placement, extents, way)
         found = asked.run(on_start=show.progress)
+        if folder:
+            pictures.write_program(machine, found, asked.spans, extents, folder)
     except (trace.TraceError, replay.ReplayError) as error:
         raise Refusal(str(error)) from None
     if as_json:

@@ -10,8 +10,21 @@ from tasuki import machines
 from tasuki.simulation import SimulationError, nodes_of
 from tasuki.simulation.path import BEGIN, END, KIND, PEER, RANK, critical_path
 
-COLORS = {"send": "#e08a1e", "transfer": "#9cc7e6", "compute": "#12365e"}
-NAMES = {"send": "software of a send", "transfer": "transfer, at its sender", "compute": "reduction, copy"}
+COLORS = {
+    "program": "#d9d5c3",
+    "send": "#e08a1e",
+    "transfer": "#9cc7e6",
+    "compute": "#12365e",
+    "recorded": "#8d8d8d",
+}
+NAMES = {
+    "program": "the program computes",
+    "send": "software of a send",
+    "transfer": "transfer, at its sender",
+    "compute": "reduction, copy",
+    "recorded": "call as recorded",
+}
+UNITS = (("s", 1.0), ("ms", 1e3), ("µs", 1e6))  # of times, the first in which the whole is 1 or more
 PATH_COLOR, LINE_COLOR, TEXT_COLOR = "#c02942", "#b9b9b4", "#59616b"
 DOTS_PER_INCH = 160
 LINK = re.compile(r"from_(\d+)_to_(\d+)_(UP|DOWN)$")
@@ -33,6 +46,20 @@ def write(machine: machines.Machine, answers: list[dict], told: dict | None, sha
         draw_ranks(told, told["spans"], ranks, into / "ranks.png")
         if machine.topology.kind == "torus" and len(shape) <= 3:
             draw_links(told, shape, into / "links.png")
+    except OSError as error:
+        raise SimulationError(f"{folder}: {error.strerror}") from None
+
+
+def write_program(machine: machines.Machine, found: dict, spans: list, shape, folder: str) -> None:
+    """Ranks over time and a torus's links of a traced program; `found`: what traced.Simulation.run told."""
+    into = pathlib.Path(folder)
+    shape = shape or machine.topology.shape
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        if spans:
+            draw_ranks(found, spans, len(found["ranks_of"]), into / "ranks.png")
+        if machine.topology.kind == "torus" and len(shape) <= 3 and found["links"]:
+            draw_links(found, shape, into / "links.png")
     except OSError as error:
         raise SimulationError(f"{folder}: {error.strerror}") from None
 
@@ -97,32 +124,41 @@ def draw_ranks(answer: dict, spans: list, ranks: int, path: pathlib.Path) -> Non
     from matplotlib.collections import LineCollection, PolyCollection
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
+    from matplotlib.ticker import MaxNLocator
 
     figure = canvas(11, min(14, 2 + 0.16 * ranks) if ranks < 64 else 9)
     axes = figure.add_subplot()
-    lanes = {"transfer": (0.0, 0.42), "send": (-0.42, 0.0), "compute": (-0.42, 0.0)}
+    unit, factor = next((one for one in UNITS if answer["seconds"] * one[1] >= 1), UNITS[-1])
+    lanes = {kind: (0.0, 0.42) if kind == "transfer" else (-0.42, 0.0) for kind in COLORS}
     for kind, (low, high) in lanes.items():
         boxes = [
-            [(s[BEGIN] * 1e6, s[RANK] + low), (s[END] * 1e6, s[RANK] + low)]
-            + [(s[END] * 1e6, s[RANK] + high), (s[BEGIN] * 1e6, s[RANK] + high)]
+            [(s[BEGIN] * factor, s[RANK] + low), (s[END] * factor, s[RANK] + low)]
+            + [(s[END] * factor, s[RANK] + high), (s[BEGIN] * factor, s[RANK] + high)]
             for s in spans
             if s[KIND] == kind
         ]
         axes.add_collection(PolyCollection(boxes, facecolors=COLORS[kind], edgecolors="none"))
     through = critical_path(spans)
     steps = [
-        [(s[BEGIN] * 1e6, s[RANK]), (s[END] * 1e6, s[PEER] if s[KIND] == "transfer" else s[RANK])]
+        [(s[BEGIN] * factor, s[RANK]), (s[END] * factor, s[PEER] if s[KIND] == "transfer" else s[RANK])]
         for s in through
     ]
     axes.add_collection(LineCollection(steps, colors=PATH_COLOR, linewidths=1.4))
-    axes.set_xlim(0, answer["seconds"] * 1e6)
+    axes.set_xlim(0, answer["seconds"] * factor)
     axes.set_ylim(ranks - 0.5, -0.5)
-    axes.set_xlabel("time, µs")
+    axes.set_xlabel(f"time, {unit}")
     axes.set_ylabel("rank")
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     kinds = [kind for kind in COLORS if any(s[KIND] == kind for s in spans)]
     legend = [Patch(color=COLORS[kind], label=NAMES[kind]) for kind in kinds]
     legend.append(Line2D([], [], color=PATH_COLOR, label="critical path"))
-    figure.legend(handles=legend, fontsize=8, loc="outside upper right", ncols=4, frameon=False)
+    figure.legend(
+        handles=legend,
+        fontsize=8,
+        loc="outside upper right",
+        ncols=3 if len(legend) > 4 else 4,
+        frameon=False,
+    )
     figure.suptitle(title_of(answer), fontsize=11, x=0.01, ha="left")
     save(figure, path)
 
@@ -130,6 +166,9 @@ def draw_ranks(answer: dict, spans: list, ranks: int, path: pathlib.Path) -> Non
 def title_of(answer: dict) -> str:
     from tasuki.units import bytes_text, time_text
 
+    if "trace" in answer:
+        name = pathlib.Path(answer["trace"]).name
+        return f"{name}, {answer['ranks']} ranks, {answer['machine']}: {time_text(answer['seconds'], 4)}"
     return (
         f"{answer['operation']}, {answer['algorithm']}, {bytes_text(answer['bytes'])}, "
         f"by {answer['way']}: {time_text(answer['seconds'], 4)}"
@@ -183,7 +222,10 @@ def draw_links(answer: dict, shape, path: pathlib.Path) -> None:
         axes.set_aspect("equal")
         if extents[0] > 1:
             axes.set_title(f"plane {number}", fontsize=8, color=TEXT_COLOR)
-    figure.colorbar(scale, ax=panels, label="busy, of the time", format=lambda share, _: f"{share:.0%}")
+    digits = 0 if most >= 0.1 else 1
+    figure.colorbar(
+        scale, ax=panels, label="busy, of the time", format=lambda share, _: f"{share:.{digits}%}"
+    )
     figure.suptitle(title_of(answer), fontsize=10)
     save(figure, path)
 

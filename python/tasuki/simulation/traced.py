@@ -231,6 +231,7 @@ class Simulation:
     traced: Traced
     places: list[programs.Place]  # the one that is used, and others
     shape: list[int] | None
+    spans: list = dataclasses.field(default_factory=list)  # what each timeline did when, once it has run
 
     @property
     def program(self) -> programs.Program:
@@ -288,8 +289,8 @@ class Simulation:
 
     def told(self, answer: dict, total: dict, others: list[tuple[str, float]]) -> dict:
         seconds = answer["seconds"]
-        small = "spans" in answer
-        sentence = path.sentence(path.critical_path(answer["spans"]), seconds) if small else ""
+        self.spans = answer.get("spans", [])
+        sentence = path.sentence(path.critical_path(self.spans), seconds) if self.spans else ""
         return {
             "trace": self.trace.path,
             "machine": self.machine.name,
@@ -375,9 +376,10 @@ class Simulation:
                 f"{other} kinds of collectives were recorded with an algorithm that goes without messages "
                 "or is not valid there: the library's choice is taken"
             )
-        shared = sum(kind == "meet" for timeline in self.program.timelines for kind, *_ in timeline)
-        if shared:
-            notes.append(f"{shared} calls have no schedule, or no other end: they take what was recorded")
+        met = sum(kind == "meet" for timeline in self.program.timelines for kind, *_ in timeline)
+        if met > self.traced.as_recorded:
+            number = met - self.traced.as_recorded
+            notes.append(f"{number} calls have no schedule: they take what was recorded")
         if self.program.eager_bytes_max is None:
             notes.append(
                 f"{self.machine.name} tells no eager_bytes_max: no send waits for its receive "
