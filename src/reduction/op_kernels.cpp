@@ -130,6 +130,17 @@ struct Minloc {
   }
 };
 
+template <class T>
+void put(const T& from, T& to) {
+  to = from;
+}
+/// Nothing between and behind value and index is the pair's.
+template <class V, class I>
+void put(const ValueIndex<V, I>& from, ValueIndex<V, I>& to) {
+  to.value = from.value;
+  to.index = from.index;
+}
+
 // The result may be one of the operands: no iteration reads what another one writes, which the pragma says.
 template <class Operation, class T>
 inline __attribute__((always_inline)) void reduce_elements(const void* left, const void* right, void* result,
@@ -142,7 +153,7 @@ inline __attribute__((always_inline)) void reduce_elements(const void* left, con
 #else
 #pragma GCC ivdep
 #endif
-  for (std::size_t index = 0; index < count; ++index) to[index] = Operation::apply(a[index], b[index]);
+  for (std::size_t index = 0; index < count; ++index) put(Operation::apply(a[index], b[index]), to[index]);
 }
 
 template <class Operation, class T>

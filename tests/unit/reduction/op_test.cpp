@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -273,6 +274,46 @@ void check_pairs(Process& process, std::uint16_t type) {
     EXPECT_TRUE(equals(run(op, {5, 9}, {5, 2}), {5, 2}));
     EXPECT_TRUE(equals(run(op, {5, 2}, {5, 9}), {5, 2}));
   }
+}
+
+/// Of the element that is combined into, bytes that are neither the value's nor the index's stay as they are.
+template <class V, class I>
+void check_gaps_of_pairs(Process& process, std::uint16_t type) {
+  struct Both {
+    V value;
+    I index;
+  };
+  SCOPED_TRACE(basic_info(type)->name);
+  const auto filled = [](int byte, V value) {
+    std::vector<Both> pairs(3);
+    std::memset(static_cast<void*>(pairs.data()), byte, sizeof(Both) * pairs.size());
+    for (Both& one : pairs) {
+      one.value = value;
+      one.index = 1;
+    }
+    return pairs;
+  };
+  for (const Predefined op : kPairs) {
+    for (const V value : {V(1), V(2), V(3)}) {  // one loses, both are equal, one wins
+      const std::vector<Both> result = reduce(process, op, type, filled(0x55, value), filled(0xaa, V(2)));
+      const auto* const bytes = reinterpret_cast<const std::byte*>(result.data());
+      for (std::size_t at = 0; at < sizeof(Both) * result.size(); ++at) {
+        const std::size_t place = at % sizeof(Both);
+        const bool in_value = place < sizeof(V);
+        const bool in_index = place >= offsetof(Both, index) && place < offsetof(Both, index) + sizeof(I);
+        if (!in_value && !in_index) EXPECT_EQ(bytes[at], std::byte{0xaa}) << "byte " << at;
+      }
+    }
+  }
+}
+
+TEST(Op, LocationsOfExtremesLeaveGapsAlone) {
+  run_ranks(1, [](Process& process) {
+    check_gaps_of_pairs<double, int>(process, kMpiDoubleInt);
+    check_gaps_of_pairs<long, int>(process, kMpiLongInt);
+    check_gaps_of_pairs<short, int>(process, kMpiShortInt);
+    check_gaps_of_pairs<long double, int>(process, kMpiLongDoubleInt);
+  });
 }
 
 TEST(Op, LocationsOfExtremes) {
