@@ -1,10 +1,12 @@
 /* restrict [ENOSYS] NAME… -- program arguments…: runs a program that may not do what it could.
  *
  * NAME is a row of kCalls below: these system calls fail with EPERM, as container runtimes have it (seccomp),
- * or behind ENOSYS as a kernel has it that does not know them; or one of ptrace      without the capability
- * that lets root look into every process thp         no transparent huge pages for the program Compiled as a
- * shared library with -DUNDUMPABLE it is for LD_PRELOAD instead: the process that loads it cannot be looked
- * into by others of its user (/proc/PID/fd, ptrace), as programs that changed their user. */
+ * or behind ENOSYS as a kernel has it that does not know them. Or it is one of
+ *   ptrace   without the capability that lets root look into every process
+ *   thp      no transparent huge pages for the program
+ *   5.10     what that kernel does not know of calls that it has: EINVAL
+ * Compiled as a shared library with -DUNDUMPABLE it is for LD_PRELOAD instead: the process that loads it
+ * cannot be looked into by others of its user (/proc/PID/fd, ptrace), as programs that changed their user. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/audit.h>
@@ -46,6 +48,12 @@ static const struct {
     {"preadv2", {SYS_preadv2, SYS_pwritev2}},
 };
 
+static int apply(struct sock_filter* filter, unsigned size) {
+  const struct sock_fprog program = {(unsigned short)size, filter};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
+  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}
+
 static int forbid(const int* calls, int error) {
   struct sock_filter filter[2 + 2 * CALLS_MAX] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -56,14 +64,32 @@ static int forbid(const int* calls, int error) {
     filter[size++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error);
   }
   filter[size++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-  const struct sock_fprog program = {(unsigned short)size, filter};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
-  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+  return apply(filter, size);
+}
+
+#define WORD(what) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, what))
+
+/* MADV_POPULATE_WRITE is of 5.14, MFD_NOEXEC_SEAL of 6.3; names of both are younger than some headers. */
+static int be_kernel_5_10(void) {
+  enum { kPopulateWrite = 23, kNoExecuteSeal = 8 };
+  struct sock_filter filter[] = {
+      WORD(nr),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 2),
+      WORD(args[2]),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kPopulateWrite, 4, 3),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 2),
+      WORD(args[1]),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, kNoExecuteSeal, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+  };
+  return apply(filter, sizeof filter / sizeof *filter);
 }
 
 static int restrict_one(const char* name, int error) {
   if (strcmp(name, "ptrace") == 0) return geteuid() == 0 ? prctl(PR_CAPBSET_DROP, CAP_SYS_PTRACE) : 0;
   if (strcmp(name, "thp") == 0) return prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+  if (strcmp(name, "5.10") == 0) return be_kernel_5_10();
   for (unsigned i = 0; i < sizeof kCalls / sizeof *kCalls; ++i) {
     if (strcmp(name, kCalls[i].name) == 0) return forbid(kCalls[i].calls, error);
   }

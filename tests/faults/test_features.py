@@ -57,6 +57,15 @@ def test_a_system_that_has_none_of_it(right, error):
     right(3, *(["ENOSYS"] if error == "ENOSYS" else []), *forbidden)
 
 
+def test_an_old_kernel(right, restrict):
+    """5.10, whose io_uring cannot wait for memory: no rank has a ring here. Its memory files, and the copy of
+    a heap that a child gets, can do less."""
+    right(3, "5.10", "ENOSYS", "uring")
+    child = harness.compile_program("heap_children.c")
+    done = harness.run_command(restrict, "5.10", "--", MPIEXEC, "-n", 2, "--heap=global", child, "fork")
+    assert (done.returncode, done.stdout.count("children: right")) == (0, 2), done.text
+
+
 @harness.only_long
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 @pytest.mark.parametrize("feature", FEATURES)
