@@ -8,10 +8,10 @@
 // answer.
 //
 // Ownership: the rank writes the fields of a line and the report; mpiexec, which asks, writes `asked`. Thread
-// safety: all fields of a line are stored and loaded relaxed; a reader that finds the same `word` before and
-// after has read fields of one call. The report is published under a version (publish_report(),
-// read_report()). With MPI_THREAD_MULTIPLE the line shows the call that was begun last; the report shows the
-// one that waits.
+// safety: all fields of a line are stored and loaded relaxed. A reader that finds the same `word` before and
+// after has read fields of one call where the rank stands still in it; of one that goes on they may be of the
+// call before or after. The report is published under a version (publish_report(), read_report()). With
+// MPI_THREAD_MULTIPLE the line shows the call that was begun last; the report shows the one that waits.
 //
 // Nothing here is trusted by its reader: numbers are checked and texts ended before they are used.
 #pragma once
