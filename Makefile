@@ -108,12 +108,12 @@ deb: $(STAMPS)/system-test $(STAMPS)/system-deb
 	@tools/make-deb $(BUILD)/deb
 
 # The pages as they lie in the repository, so that their links hold; a link that does not is an error.
-docs: tools/site.yml tools/site.css tools/requirements-site.txt
+docs: tools/site.yml tools/site.css tools/iframe-worker.js tools/requirements-site.txt
 	@$(QUIETLY) "making the site in $(BUILD)/site" $(LOGS)/site.log sh -ec '\
 	    { [ -x $(BUILD)/site-venv/bin/pip ] || $(PYTHON) -m venv $(BUILD)/site-venv; }; \
 	    $(BUILD)/site-venv/bin/pip install --disable-pip-version-check -r tools/requirements-site.txt; \
 	    rm -rf $(BUILD)/site-pages; mkdir -p $(BUILD)/site-pages; \
-	    git ls-files "*.md" "*.png" LICENSE tools/site.css "apps/spam/examples/*" | xargs cp --parents -t $(BUILD)/site-pages; \
+	    git ls-files "*.md" "*.png" LICENSE tools/site.css tools/iframe-worker.js "apps/spam/examples/*" | xargs cp --parents -t $(BUILD)/site-pages; \
 	    NO_MKDOCS_2_WARNING=1 $(BUILD)/site-venv/bin/mkdocs build --quiet --strict -f tools/site.yml'
 
 ## What it does
