@@ -50,9 +50,9 @@ def started(rank, size):
 def simulated(tmp_path):
     """simulated(rank, …, of=machine) -> what is told of their trace there"""
 
-    def run(*ranks, of=None, **options):
+    def run(*ranks, of=None, what_if=False, **options):
         loaded = trace.load(made_traces.write(tmp_path / "a.trace", *ranks))
-        return traced.simulation(loaded, of or machine(), **options).run(SIMULATOR)
+        return traced.simulation(loaded, of or machine(), **options).run(SIMULATOR, what_if=what_if)
 
     return run
 
@@ -184,7 +184,7 @@ def pairs(ranks):
 
 def test_a_better_mapping_is_told(simulated):
     """Pairs that are far from each other in blocks: by traffic they share nodes."""
-    found = simulated(*pairs(8), of=machine(ranks_per_node=2))
+    found = simulated(*pairs(8), of=machine(ranks_per_node=2), what_if=True)
     assert found["nodes"] == [0, 0, 1, 1, 2, 2, 3, 3]
     told = {one["what"]: one["seconds"] for one in found["alternatives"]}
     better = told["placement traffic instead of block"]
@@ -207,7 +207,7 @@ def test_pictures_of_a_program(simulated, tmp_path):
     of = machine((2, 4), "torus")
     loaded = trace.load(made_traces.write(tmp_path / "b.trace", *pairs(8)))
     asked = traced.simulation(loaded, of)
-    found = asked.run(SIMULATOR)
+    found = asked.run(SIMULATOR, what_if=False)
     assert {span[1] for span in asked.spans} == {"program", "send", "transfer"}
     pictures.write_program(of, found, asked.spans, None, tmp_path / "made")
     assert sorted(one.name for one in (tmp_path / "made").iterdir()) == ["links.png", "ranks.png"]
@@ -260,10 +260,10 @@ def test_a_trace_that_is_too_large_is_named(simulated, monkeypatch):
         simulated(*pair(1000))
 
 
-def each(text, of=None, tmp_path=None, **options):
+def each(text, of=None, tmp_path=None, what_if=False, **options):
     (tmp_path / "list.txt").write_text(text)
     items = patterns.load(tmp_path / "list.txt")
-    return patterned.simulation(items, of or machine(), **options).run(SIMULATOR)
+    return patterned.simulation(items, of or machine(), **options).run(SIMULATOR, what_if=what_if)
 
 
 def test_patterns(tmp_path):
@@ -293,7 +293,11 @@ def test_patterns(tmp_path):
     assert found["lines"][-2]["algorithms"] == ["binomial"]
     assert found["seconds"] == pytest.approx(sum(row["seconds"] for row in found["lines"]))
     assert found["reason"].startswith("MPI_Barrier takes the most, 99%")
-    assert {one["what"] for one in found["alternatives"]} >= {"links of twice the rate"}
+    one = each("concurrent/shift 8 100000 10", tmp_path=tmp_path, what_if=True)
+    told = {other["what"]: other["seconds"] for other in one["alternatives"]}
+    links, latency = told["links of twice the rate"], told["half the latency (software and hardware)"]
+    assert one["seconds"] - links == pytest.approx(10 * 50_000 / RATE)
+    assert one["seconds"] - latency == pytest.approx(10 * (SOFTWARE + HARDWARE + CONTROL) / 2)
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ class Simulation:
         except SimulationError as error:
             raise refuse(line.item, str(error)) from None
 
-    def documents(self) -> list[tuple[int, str, dict, dict]]:
+    def documents(self, what_if: bool) -> list[tuple[int, str, dict, dict]]:
         """(number of the line, what is otherwise, document, estimate) of each simulation."""
         found = []
         for number, line in enumerate(self.lines):
@@ -185,15 +185,15 @@ class Simulation:
                 raise refuse(line.item, str(error)) from None
             first = line.program.document(self.machine, places[0].hosts, self.shape)
             found.append((number, "", first, estimate))
-            if estimate["messages"] <= ALTERNATIVES_MESSAGES_MAX:
+            if what_if and estimate["messages"] <= ALTERNATIVES_MESSAGES_MAX:
                 for what, machine, place in programs.alternatives(self.machine, self.placement, places):
                     document = line.program.document(machine, place.hosts, self.shape)
                     found.append((number, what, document, estimate))
         return found
 
-    def run(self, simulator=None, on_start=None) -> dict:
+    def run(self, simulator=None, on_start=None, what_if: bool = True) -> dict:
         """What `tasuki simulate --patterns --json` writes; `on_start` as that of traced.Simulation.run."""
-        asked = self.documents()
+        asked = self.documents(what_if)
         each = [estimate for *_, estimate in asked]
         total = {name: sum(one[name] for one in each) for name in ("messages", "seconds")}
         total["memory_bytes"] = max(one["memory_bytes"] for one in each)

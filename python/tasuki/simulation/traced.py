@@ -237,19 +237,19 @@ class Simulation:
     def program(self) -> programs.Program:
         return self.traced.program
 
-    def documents(self) -> list[tuple[str, dict]]:
+    def documents(self, what_if: bool) -> list[tuple[str, dict]]:
         """The program as it is, and what could be otherwise, each with what that is called."""
         try:
             small = self.program.estimate()["messages"] <= MESSAGES_OF_DETAILS_MAX
         except SimulationError as error:
             raise SimulationError(f"{self.trace.path}: {error}") from None
         first, others = self.places[0], []
-        if small:
+        if small and what_if:
             others = programs.alternatives(self.machine, first.name, self.places)
         wanted = {"ends": True, "links": True, "spans": small}
         found = [("", self.program.document(self.machine, first.hosts, self.shape, **wanted))]
         found += [(what, self.program.document(of, place.hosts, self.shape)) for what, of, place in others]
-        if small:
+        if small and what_if:
             found.append(("computing of twice the speed", twice_the_speed(found[0][1])))
         return found
 
@@ -261,10 +261,10 @@ class Simulation:
             "memory_bytes": one["memory_bytes"],
         }
 
-    def run(self, simulator=None, on_start=None) -> dict:
+    def run(self, simulator=None, on_start=None, what_if: bool = True) -> dict:
         """What `tasuki simulate --trace --json` writes. `on_start(total, each)`: gives what is to be called
-        with the number of each simulation that has ended."""
-        documents = self.documents()
+        with the number of each simulation that has ended. `what_if`: also with what could be otherwise."""
+        documents = self.documents(what_if)
         total, one = self.estimate(documents), self.program.estimate()
         with on_start(total, [one] * len(documents)) if on_start else contextlib.nullcontext() as on_end:
             answers = programs.run_documents([document for _, document in documents], simulator, on_end)
