@@ -1,21 +1,37 @@
-"""The library for aarch64: built by a cross compiler, and run by qemu-user under this machine's mpiexec.
+"""The library for aarch64: built by a cross compiler, and run by qemu-user: unit tests, and the rank tests
+with an mpiexec of that processor too.
 
-qemu keeps the order of stores that this machine has: whether the weaker one of aarch64 is enough is a matter
-of docs/models and of reading. Only `make test-long` (TASUKI_TEST_LONG=1) builds it.
+The rank tests find a tree whose wrappers compile for aarch64. What they compile, and mpiexec, begins with a
+line that has under_qemu.c run it. qemu keeps the order of stores that this machine has: why the weaker one of
+aarch64 is enough stands in docs/design/machine.md. Only `make test-long` (TASUKI_TEST_LONG=1) builds this.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
+import sys
 
 import pytest
 from test_install import PREFIX, ROOT, output
 
 ROOT_ARM64 = ROOT / "build/arm64"
 BUILD = ROOT / "build/aarch64"
+TREE = BUILD / "tree"
 UNITS = ["unit_node", "unit_memory", "unit_reduction", "unit_datatype"]
 QEMU = ["qemu-aarch64", "-L", ROOT_ARM64]
+SLOWER = 10  # than without qemu: so many times the time limits
+
+# Of tests/ranks: the file, and which of its tests: such that need neither many minutes nor /proc/self/maps,
+# which qemu makes up.
+RANKS = {
+    "basics": "2 or 4",
+    "requests": "2 or 4",
+    "sessions": "2 or 4",
+    "file_requests": "2 or 4",
+    "corners": "2",
+    "accumulates": "every_granularity and 300-2",
+}
 
 pytestmark = [
     pytest.mark.skipif(
@@ -23,6 +39,11 @@ pytestmark = [
     ),
     pytest.mark.timeout(5400),
 ]
+
+
+def script(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -33,6 +54,47 @@ def built():
     for words in ([ROOT / "tools/fetch-arm64", ROOT_ARM64], configure, build):
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+
+
+@pytest.fixture(scope="module")
+def tree():
+    """bin, include and lib, as tests/ranks expect them. Programs stay: those tests compile each once."""
+    for folder in ("bin", "programs"):
+        (TREE / folder).mkdir(parents=True, exist_ok=True)
+    for name, target in (("lib", BUILD / "lib"), ("include", PREFIX / "include")):
+        (TREE / name).unlink(missing_ok=True)
+        (TREE / name).symlink_to(target)
+    runner = TREE / "under_qemu"
+    static = ["cc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", f'-DSYSROOT="{ROOT_ARM64}"']
+    output(*static, ROOT / "tests/install/under_qemu.c", "-o", runner)
+    script(TREE / "bin/mpiexec", f"#!{runner} {BUILD}/bin/mpiexec\n")
+    for wrapper, compiler in (("mpicc", "gcc"), ("mpicxx", "g++")):
+        script(
+            TREE / compiler,
+            f"""#!/bin/sh
+# The compiler; a program that it makes is laid aside, and what runs it put in its place.
+set -eu
+out= before= runs=yes
+for word; do
+  [ "$before" != -o ] || out=$word
+  case $word in -c | -shared) runs=no ;; esac
+  before=$word
+done
+aarch64-linux-gnu-{compiler} --sysroot={ROOT_ARM64} "$@"
+[ "$runs" = yes ] || exit 0
+program=$(mktemp {TREE}/programs/XXXXXX)
+mv "$out" "$program"
+chmod +x "$program"
+printf '#!%s %s\\n' {runner} "$program" >"$out"
+chmod +x "$out"
+""",
+        )
+        text = (PREFIX / "bin" / wrapper).read_text()
+        name = "CC" if wrapper == "mpicc" else "CXX"
+        begin, _, rest = text.partition(f"compiler=${{TASUKI_{name}:-")
+        assert rest
+        script(TREE / "bin" / wrapper, f"{begin}compiler={TREE / compiler}\n{rest.partition(chr(10))[2]}")
+    return TREE
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -50,3 +112,15 @@ def test_ranks(ranks, tmp_path):
     output(*compiler, ROOT / "tests/faults/features.c", "-o", program, *library)
     words = [PREFIX / "bin/mpiexec", "-n", str(ranks), *QEMU, program, tmp_path, "childless"]
     assert output(*words, TASUKI_HEAP="private") == "right"
+
+
+@pytest.mark.parametrize("name", RANKS)
+def test_rank_tests(name, tree):
+    path = ROOT / f"tests/ranks/test_{name}.py"
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout", "3000", path]
+    environment = {**os.environ, "TASUKI_TEST_PREFIX": str(tree), "TASUKI_TEST_SLOWER": str(SLOWER)}
+    environment.pop("TASUKI_TEST_LONG")
+    done = subprocess.run(
+        [*words, "-k", RANKS[name]], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 and " passed" in done.stdout, done.stdout[-6000:] + done.stderr

@@ -35,6 +35,7 @@ PREFIX = pathlib.Path(os.environ.get("TASUKI_TEST_PREFIX", ROOT / "build" / "pre
 PROGRAMS = ROOT / "build" / "ranks"  # where the compiled programs are kept
 RANKS = [1, 2, 3, 4, 8]
 RUN_SECONDS_MAX = 60
+SLOWER = int(os.environ.get("TASUKI_TEST_SLOWER", 1))  # so many times the time limits: under an emulator
 LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
 only_long = pytest.mark.skipif(not LONG, reason="make test-long runs it")
 
@@ -67,6 +68,7 @@ def clean_environment(extra=None):
 def run_command(*command, timeout=RUN_SECONDS_MAX, environment=None, stdin="", cwd=None, preexec_fn=None):
     """Runs a command to its end or its time limit, and never longer. Fails the test when the limit is hit."""
     words = [str(word) for word in command]
+    timeout *= SLOWER
     begin = time.monotonic()
     process = subprocess.Popen(
         words,
