@@ -76,8 +76,11 @@ PipelineTree direction_tree(const Grid& grid, int rank, int root, int part) {
     do ++tree.hops;
     while (view.go_up(up));
   }
-  // The longest way of a child goes first: along the dimension that the part takes first.
-  for (int turn = 0; turn < grid.dimensions; ++turn) {
+  // The child with the longest way below it goes first: along the dimension that the part takes first. At the
+  // end of that dimension this is the step around the torus, which leads nowhere else and goes last.
+  const bool is_at_end = grid.dimensions > 1 && self[0] == view.extent(0) - 1;
+  for (int number = 0; number < grid.dimensions; ++number) {
+    const int turn = is_at_end ? (number + 1) % grid.dimensions : number;
     const GridPoint child = view.next(self, turn);
     GridPoint back = child;
     if (view.go_up(back) && back == self) tree.add_child(view.rank_at(child));

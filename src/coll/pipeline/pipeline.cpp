@@ -75,12 +75,14 @@ void run_down(Schedule& schedule, std::span<const PipelineTree> trees, int hops_
 }
 
 /// One tree of a reduction at one rank. What comes from a child lies in one of two rooms that take turns, or
-/// at the root, where its result is free, there.
+/// at the root, where its result is free, there. The last child of the tree, which has the shortest way below
+/// it, is the first here: what comes first is reduced first.
 class Upward {
  public:
   Upward(Schedule& schedule, const PipelineTree& tree, const Reduction& data, const Segments& segments,
          Count first)
       : schedule_(schedule), tree_(tree), data_(data), segments_(segments), first_(first) {
+    std::reverse(tree_.children.begin(), tree_.children.begin() + tree_.children_count);
     for (int child = is_root() && !data.in_place ? 1 : 0; child < tree.children_count; ++child) {
       for (Place& room : rooms_[static_cast<std::size_t>(child)])
         room = schedule.scratch_elements(std::min(segments.segment, segments.count), data.type);
@@ -120,7 +122,7 @@ class Upward {
   }
 
   Schedule& schedule_;
-  const PipelineTree& tree_;
+  PipelineTree tree_;
   const Reduction& data_;
   Segments segments_;
   Count first_;

@@ -28,7 +28,7 @@ struct PipelineTree {
   int parent = -1;  // a rank; -1 at the root
   int hops = 0;     // to the root
   int children_count = 0;
-  std::array<int, kDirectionsMax> children = {};  // ranks
+  std::array<int, kDirectionsMax> children = {};  // ranks, that with the longest way below it first
 
   void add_child(int rank) { children[static_cast<std::size_t>(children_count++)] = rank; }
 };

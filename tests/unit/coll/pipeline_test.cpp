@@ -3,6 +3,7 @@
 // to three dimensions, which no link carries twice.
 #include <gtest/gtest.h>
 
+#include <climits>
 #include <set>
 
 #include "coll/move_cases.hpp"
@@ -159,6 +160,34 @@ TEST(MultiDirection, NoLinkIsInTwoTrees) {
         }
       }
       EXPECT_EQ(deepest, direction_hops(grid));
+    }
+  }
+}
+
+/// How many hops there are below a rank.
+int longest_way_below(const Grid& grid, int rank, int root, int part) {
+  const PipelineTree tree = direction_tree(grid, rank, root, part);
+  int longest = 0;
+  for (int child = 0; child < tree.children_count; ++child) {
+    const int next = tree.children[static_cast<std::size_t>(child)];
+    longest = std::max(longest, 1 + longest_way_below(grid, next, root, part));
+  }
+  return longest;
+}
+
+TEST(MultiDirection, SendsToTheChildWithTheLongestWayFirst) {
+  for (const Grid& grid : kGrids) {
+    const int root = grid.size() / 2;
+    for (int part = 0; part < grid.dimensions; ++part) {
+      for (int rank = 0; rank < grid.size(); ++rank) {
+        const PipelineTree tree = direction_tree(grid, rank, root, part);
+        int before = INT_MAX;
+        for (int child = 0; child < tree.children_count; ++child) {
+          const int way = longest_way_below(grid, tree.children[static_cast<std::size_t>(child)], root, part);
+          EXPECT_LE(way, before) << "rank " << rank << ", part " << part;
+          before = way;
+        }
+      }
     }
   }
 }
