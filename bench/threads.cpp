@@ -2,17 +2,22 @@
 // two ranks; bench/run_threads.py runs it on this library and on others.
 //
 //   threads beside WHAT BYTES FILE   WHAT: nothing | write | send | reduce
-//   threads rate THREADS BYTES COMMUNICATORS SECONDS   COMMUNICATORS: own | one
+//   threads rate THREADS BYTES COMMUNICATORS SECONDS PLACE   COMMUNICATORS: own | one, PLACE: free | spread
 //   threads latency LEVEL SECONDS    LEVEL: single | multiple
+//   threads overlap WHO WHEN BYTES   WHO: sender | receiver, WHEN: posted | late
 //
 // A line of JSON each:
 //   beside   a thread of either rank plays ping-pong with 8 bytes while another one writes BYTES to FILE
 //   (rank
 //            0), sends them to the other rank, or reduces them: the longest and the middle round trip
 //   rate     THREADS threads of rank 0 each send bursts to their partners, for so long: messages in a second
-//            of all, and the slowest thread's part of what it would have if all had the same
+//            of all, and the slowest thread's part of what it would have if all had the same. Spread: the
+//            threads of a rank are bound to the processors in turn, partners to different ones
 //   latency  one thread alone: the shortest and the middle half of a round trip
+//   overlap  what part of a message's time WHO computes away between its nonblocking call and MPI_Wait, while
+//            the other rank waits at once; late: the message is sent before its receive is posted. Middles
 #include <mpi.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -141,8 +146,21 @@ long long send_bursts(const Rank& rank, MPI_Comm comm, int tag, std::size_t byte
   return messages;
 }
 
-void rate(const Rank& rank, int threads, std::size_t bytes, const std::string& communicators,
-          double seconds) {
+/// Binds the calling thread to a processor of those that this process may use.
+void bind_to(int number) {
+  cpu_set_t all;
+  sched_getaffinity(0, sizeof all, &all);
+  std::vector<int> processors;
+  for (int one = 0; one < CPU_SETSIZE; ++one)
+    if (CPU_ISSET(static_cast<std::size_t>(one), &all)) processors.push_back(one);
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  CPU_SET(static_cast<std::size_t>(processors[static_cast<std::size_t>(number) % processors.size()]), &mine);
+  sched_setaffinity(0, sizeof mine, &mine);
+}
+
+void rate(const Rank& rank, int threads, std::size_t bytes, const std::string& communicators, double seconds,
+          bool is_spread) {
   const auto count = static_cast<std::size_t>(threads);
   std::vector<MPI_Comm> comms(count, MPI_COMM_WORLD);
   if (communicators == "own")
@@ -153,6 +171,7 @@ void rate(const Rank& rank, int threads, std::size_t bytes, const std::string& c
   const double begin = MPI_Wtime();
   for (std::size_t number = 0; number < count; ++number) {
     all.emplace_back([&, number] {
+      if (is_spread) bind_to(static_cast<int>(number) + rank.self);
       messages[number] = send_bursts(rank, comms[number], static_cast<int>(number), bytes, begin + seconds);
     });
   }
@@ -164,8 +183,8 @@ void rate(const Rank& rank, int threads, std::size_t bytes, const std::string& c
     const long long least = *std::min_element(messages.begin(), messages.end());
     std::printf(
         "{\"kind\": \"rate\", \"threads\": %d, \"bytes\": %zu, \"communicators\": \"%s\", "
-        "\"messages_per_s\": %.1f, \"slowest_share\": %.3f}\n",
-        threads, bytes, communicators.c_str(), static_cast<double>(sum) / took,
+        "\"place\": \"%s\", \"messages_per_s\": %.1f, \"slowest_share\": %.3f}\n",
+        threads, bytes, communicators.c_str(), is_spread ? "spread" : "free", static_cast<double>(sum) / took,
         static_cast<double>(least) * threads / static_cast<double>(sum));
   }
   if (communicators == "own")
@@ -200,18 +219,74 @@ void latency(const Rank& rank, const std::string& level, double seconds) {
               level.c_str(), shortest, middle_of(times));
 }
 
+// ----- overlap ---------------------------------------------------------------------------------------------
+
+void compute(double seconds) {
+  for (const double begin = MPI_Wtime(); MPI_Wtime() - begin < seconds;) {
+  }
+}
+
+/// One message, of which one rank computes for so long between its call and MPI_Wait, and the other one waits
+/// at once. A word says that the receive is posted, or, where it is to be late, that the message is sent.
+/// Returns the time from this rank's call to the end of its wait.
+double exchange(const Rank& rank, std::vector<char>& data, bool computes, bool is_late, double seconds) {
+  constexpr int kBegunTag = 1;
+  const auto bytes = static_cast<int>(data.size());
+  const bool is_sender = rank.self == 0;
+  const bool is_first = is_sender == is_late;
+  MPI_Request request;
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (!is_first) MPI_Recv(nullptr, 0, MPI_BYTE, rank.other, kBegunTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  const double begin = MPI_Wtime();
+  if (is_sender)
+    MPI_Isend(data.data(), bytes, MPI_BYTE, rank.other, 0, MPI_COMM_WORLD, &request);
+  else
+    MPI_Irecv(data.data(), bytes, MPI_BYTE, rank.other, 0, MPI_COMM_WORLD, &request);
+  if (is_first) MPI_Send(nullptr, 0, MPI_BYTE, rank.other, kBegunTag, MPI_COMM_WORLD);
+  if (computes) compute(seconds);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  return MPI_Wtime() - begin;
+}
+
+void overlap(const Rank& rank, const std::string& who, const std::string& when, std::size_t bytes) {
+  constexpr double kSeconds = 0.3;
+  constexpr double kTimes = 4;  // of a copy that two ranks share either one has half, and alone all
+  const bool computes = (rank.self == 0) == (who == "sender");
+  const bool is_late = when == "late";
+  std::vector<char> data(bytes, 1);
+  std::vector<double> alone;
+  std::vector<double> beside;
+  double work = 0;
+  for (int round = 0; round < 3; ++round) exchange(rank, data, computes, is_late, 0);
+  const double end = MPI_Wtime() + kSeconds;
+  for (int goes_on = 1; goes_on != 0;) {
+    alone.push_back(exchange(rank, data, computes, is_late, 0));
+    work = kTimes * middle_of(alone);
+    beside.push_back(exchange(rank, data, computes, is_late, work) - work);
+    goes_on = MPI_Wtime() < end ? 1 : 0;
+    MPI_Bcast(&goes_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+  if (!computes) return;
+  const double message = middle_of(alone);
+  std::printf(
+      "{\"kind\": \"overlap\", \"who\": \"%s\", \"when\": \"%s\", \"bytes\": %zu, \"message_s\": %.9f, "
+      "\"hidden\": %.4f}\n",
+      who.c_str(), when.c_str(), bytes, message, 1 - middle_of(beside) / message);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   const bool is_beside = words.size() == 4 && words[0] == "beside";
-  const bool is_rate = words.size() == 5 && words[0] == "rate";
+  const bool is_rate = words.size() == 6 && words[0] == "rate";
   const bool is_latency = words.size() == 3 && words[0] == "latency";
-  if (!is_beside && !is_rate && !is_latency) {
-    std::fprintf(stderr, "threads: expected beside, rate or latency with their words\n");
+  const bool is_overlap = words.size() == 4 && words[0] == "overlap";
+  if (!is_beside && !is_rate && !is_latency && !is_overlap) {
+    std::fprintf(stderr, "threads: expected beside, rate, latency or overlap with their words\n");
     return 2;
   }
-  const bool single = is_latency && words[1] == "single";
+  const bool single = is_overlap || (is_latency && words[1] == "single");
   int provided = 0;
   MPI_Init_thread(&argc, &argv, single ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &provided);
   if (!single && provided != MPI_THREAD_MULTIPLE)
@@ -226,7 +301,8 @@ int main(int argc, char** argv) {
   if (is_rate)
     rate(rank, std::atoi(words[1].c_str()),
          std::max<std::size_t>(kMessageBytesMin, std::strtoull(words[2].c_str(), nullptr, 10)), words[3],
-         std::atof(words[4].c_str()));
+         std::atof(words[4].c_str()), words[5] == "spread");
+  if (is_overlap) overlap(rank, words[1], words[2], std::strtoull(words[3].c_str(), nullptr, 10));
   if (is_latency) latency(rank, words[1], std::atof(words[2].c_str()));
   MPI_Finalize();
   return 0;
