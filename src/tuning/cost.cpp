@@ -20,12 +20,6 @@ const MessageParameters& message_within(const Parameters& parameters, Distance d
   return parameters.network;
 }
 
-double cost_ns(const Cost& cost, const Problem& problem, const Parameters& parameters) {
-  const MessageParameters& message =
-      problem.nodes > 1 ? parameters.network : message_within(parameters, problem.distance);
-  return cost_ns(cost, message, problem, parameters);
-}
-
 namespace {
 
 /// The bytes in the buffers of the rank that has the most.
@@ -87,36 +81,57 @@ double shared_way_ns(const Cost& cost, const Problem& problem, const Parameters&
                   cost.total_bytes / parameters.network_node_bytes_per_ns);
 }
 
-}  // namespace
+/// Of the ranks that a rank sends to, how many are on other nodes, if it is as often any of them as another.
+double share_between_nodes(const Problem& problem) {
+  if (problem.nodes <= 1) return 0;
+  return (problem.size - static_cast<double>(problem.size) / problem.nodes) / (problem.size - 1);
+}
 
-double cost_ns(const Cost& cost, const MessageParameters& message, const Problem& problem,
-               const Parameters& parameters) {
-  const double crowd = ranks_per_processor(problem);
+/// What messages of one kind take of the processors, and between nodes of the nodes' ways; `share`: of all.
+double way_ns(const Cost& cost, double share, bool is_network, bool is_long, const Problem& problem,
+              const Parameters& parameters) {
+  if (share == 0) return 0;
+  const MessageParameters& message =
+      is_network ? parameters.network : message_within(parameters, problem.distance);
   const double processors = processors_at_work(problem);
   // On a node the sender and the receiver share the work of copying; a network carries both ways at once.
-  const bool is_network = &message == &parameters.network;
   const double ends = is_network ? 1 : 2;
-  const double long_bytes = is_network ? parameters.network_long_bytes : parameters.long_bytes;
-  const bool is_long = cost.total_bytes > long_bytes * cost.messages;
   const double messages = std::max(cost.steps, 2 * cost.messages / processors);
   const double bytes = std::max(cost.bytes, ends * cost.total_bytes / processors);
+  double ns = messages * (message.software_ns + (is_long ? message.long_ns : 0)) +
+              bytes / (is_long ? message.bytes_per_ns : message.eager_bytes_per_ns);
+  if (is_network) return share * std::max(ns, shared_way_ns(cost, problem, parameters));
+  // Short messages go through packets, which travel where their ranks have different processors.
+  if (!is_long) ns += travel_ns(bytes * ranks_away(problem) / std::max(1, problem.size - 1), parameters);
+  return share * ns;
+}
+
+}  // namespace
+
+double cost_ns(const Cost& cost, const Problem& problem, const Parameters& parameters) {
+  const double crowd = ranks_per_processor(problem);
+  const double processors = processors_at_work(problem);
+  const double between = share_between_nodes(problem);
+  const bool is_network = between > 0;
+  const double bytes_each = cost.messages > 0 ? cost.total_bytes / cost.messages : 0;
+  const bool is_long = bytes_each > (is_network ? parameters.network_long_bytes : parameters.long_bytes);
   const double reduced = std::max(cost.reduced_bytes, cost.total_reduced_bytes / processors);
   const double total = cost.total_bytes + cost.total_reduced_bytes + problem.size * cost.copied_bytes;
-  const double way = messages * (message.software_ns + (is_long ? message.long_ns : 0)) +
-                     bytes / (is_long ? message.bytes_per_ns : message.eager_bytes_per_ns);
-  // Short messages go through packets, which travel where their ranks have different processors.
-  const double away = is_network || is_long ? 0 : ranks_away(problem) / std::max(1, problem.size - 1);
   const double work =
       crowd * (parameters.plan_ns + cost.copied_bytes / parameters.copied_bytes_per_ns) +
-      (is_network ? std::max(way, shared_way_ns(cost, problem, parameters)) : way) +
-      travel_ns(away * bytes, parameters) + reduced / parameters.reduced_bytes_per_ns +
+      way_ns(cost, between, true, is_long, problem, parameters) +
+      way_ns(cost, 1 - between, false, bytes_each > parameters.long_bytes, problem, parameters) +
+      reduced / parameters.reduced_bytes_per_ns +
       uncached_share(problem, parameters) * total / problem.nodes / parameters.node_bytes_per_ns;
   const double turns = turns_ns(problem, parameters);
-  if (!cost.one_way) return work + cost.steps * (message.latency_ns + turns);
+  // Each step waits for the slowest of its messages.
+  const double latency_ns =
+      is_network ? parameters.network.latency_ns : message_within(parameters, problem.distance).latency_ns;
+  if (!cost.one_way) return work + cost.steps * (latency_ns + turns);
   if (!is_long) return work;
   // Those that wait for one rank's long messages, or that one for theirs, wait at the same time; and while
   // the ranks further down a tree wait for a turn, those above are at the next call.
-  return work + std::min(cost.steps, std::log2(problem.size)) * message.latency_ns + turns;
+  return work + std::min(cost.steps, std::log2(problem.size)) * latency_ns + turns;
 }
 
 }  // namespace tasuki

@@ -48,12 +48,8 @@ double travel_ns(double bytes, const Parameters& parameters);
 /// The parameters of messages between two ranks of a node that are so far apart, and of those between nodes.
 const MessageParameters& message_within(const Parameters& parameters, Distance distance);
 
-/// The time of a schedule of messages: all on one node, or, where the ranks are on several, as if all
-/// messages went between nodes.
+/// The time of a schedule of messages: all on one node, or, where the ranks are on several, as if each rank
+/// sent as much to any of the others.
 double cost_ns(const Cost& cost, const Problem& problem, const Parameters& parameters);
-
-/// The same for messages of one kind: for algorithms that have one part within nodes and one between them.
-double cost_ns(const Cost& cost, const MessageParameters& message, const Problem& problem,
-               const Parameters& parameters);
 
 }  // namespace tasuki

@@ -130,8 +130,15 @@ TEST(CostTest, EachPartIsPricedByItsParameter) {
   problem.processors = 1;  // nothing travels
   EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 4 * (5 + 5) + 800 + 160 + 8 + 3 * 71);
   problem.processors = 0;
-  problem.nodes = 2;  // a network carries both ways at once
-  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 5 + 5 + 3000 + 40 + 4 + 1500);
+  // Two of a rank's three partners are on the other node. A network carries both ways at once.
+  problem.nodes = problem.node_ranks_max = 2;
+  Parameters no_limit = kSimple;
+  no_limit.network_node_bytes_per_ns = 1e300;
+  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, no_limit),
+                   5 + 5 + (3000 + 40) * 2.0 / 3 + (300 + 40 + 5) / 3.0 + 4 + 1500);
+  problem.nodes = 4;  // each rank is alone
+  problem.node_ranks_max = 1;
+  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, no_limit), 5 + 5 + 3000 + 40 + 4 + 1500);
 }
 
 TEST(CostTest, VirtualNodesShareTheProcessors) {
