@@ -57,8 +57,9 @@ _tasuki() {
   explain) case $previous in
     --run|--run=) _tasuki_files ;;
     --machine|--machine=) _tasuki_files ;;
+    --map|--map=) ;;
     --html|--html=) _tasuki_files ;;
-    *) options="--run --machine --html --json --help" ;;
+    *) options="--run --machine --map --html --json --help" ;;
   esac ;;
   fit) case $previous in
     --only|--only=) ;;

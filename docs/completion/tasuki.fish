@@ -41,6 +41,7 @@ complete -c tasuki -n '__fish_seen_subcommand_from compare' -l help -d 'print wh
 complete -c tasuki -n __fish_use_subcommand -f -a explain -d 'says why a program is slow'
 complete -c tasuki -n '__fish_seen_subcommand_from explain' -l run -r -F -d 'The machine'
 complete -c tasuki -n '__fish_seen_subcommand_from explain' -l machine -r -F -d 'The machine'
+complete -c tasuki -n '__fish_seen_subcommand_from explain' -l map -x -d 'Where the ranks are'
 complete -c tasuki -n '__fish_seen_subcommand_from explain' -l html -r -F -d 'Write a page with pictures'
 complete -c tasuki -n '__fish_seen_subcommand_from explain' -l json -d 'Print a JSON document and nothing else'
 complete -c tasuki -n '__fish_seen_subcommand_from explain' -l help -d 'print what the command takes'

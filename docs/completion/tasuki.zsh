@@ -72,6 +72,7 @@ case $command in
     _arguments \
       '--run[The machine]:RUN.json:_files' \
       '--machine[The machine]:NAME|FILE:_files' \
+      '--map[Where the ranks are]:NODESxRANKS:' \
       '--html[Write a page with pictures]:FILE:_files' \
       '--json[Print a JSON document and nothing else]' \
       '--help[print what the command takes]' \

@@ -75,6 +75,41 @@ def test_a_machine_says_which_calls_are_slow(tmp_path):
     assert "1. MPI_Allreduce takes 18.0 ms in 20 calls" in priced, priced
 
 
+def test_predict_and_explain_take_the_same_machines(tmp_path):
+    """A shipped one, one of the simulator's with its topology, and a tuning table, which has to know where
+    the ranks are."""
+    clocks = [Clock(rank, 2) for rank in range(2)]
+    for clock in clocks:
+        for _ in range(10):
+            clock.compute(100).call("MPI_Allreduce", clock.now + 900, sent=8, block=8)
+    path = made_traces.write(tmp_path / "a.trace", *(clock.end() for clock in clocks))
+    table = tmp_path / "hosts.json"
+    network = {"software_ns": 2000, "latency_ns": 9000, "bytes_per_ns": 2.5, "eager_bytes_per_ns": 2}
+    rows = {"network": network | {"long_ns": 21000, "long_bytes": 65536}}
+    table.write_text(json.dumps({"tasuki_tuning": 1, "made_on": {"processors": 4}, "messages": rows}))
+    simulated = json.loads((ROOT / "python/tasuki/machines/k-computer.json").read_text())
+    simulated["topology"] |= {"shape": [2, 1, 1]}
+    (tmp_path / "torus.json").write_text(json.dumps(simulated))
+    for words in (
+        ["k-computer"],
+        [tmp_path / "torus.json"],
+        [table, "--map", "1x2"],
+        [table, "--map", "2x1"],
+    ):
+        explained = tasuki("explain", path, "--machine", *words)
+        assert "1. MPI_Allreduce takes 18.0 ms in 20 calls" in explained.stdout, (words, explained)
+        predicted = tasuki("predict", path, "--machine", *words, "--json")
+        assert predicted.returncode == 0 and json.loads(predicted.stdout), (words, predicted)
+    for words, told in (
+        (["--machine", table], "expected --map NODESxRANKS, too"),
+        (["--machine", table, "--map", "2x2"], "has the calls of 2 ranks"),
+        (["--machine", table, "--map", "two"], "--map two: expected nodes and the ranks of each"),
+        (["--map", "2x1"], "explain: --map 2x1: expected --run or --machine, too"),
+    ):
+        refused = tasuki("explain", path, *words)
+        assert refused.returncode == 2 and told in refused.stderr, (words, refused)
+
+
 def test_a_crashed_program_is_explained_as_far_as_it_came(tmp_path):
     path = made_traces.write(tmp_path / "a.trace", *imbalance(), whole=False)
     done = tasuki("explain", path)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tasuki.commands import Refusal
+from tasuki.commands.predict import Map
 
 
 def register(app: typer.Typer) -> None:
@@ -24,6 +25,7 @@ def explain(
     machine: Annotated[
         str, typer.Option(metavar="NAME|FILE", help="The machine, as in `tasuki predict`.")
     ] = "",
+    map_: Map = "",
     html: Annotated[
         pathlib.Path | None, typer.Option("--html", metavar="FILE", help="Write a page with pictures.")
     ] = None,
@@ -38,16 +40,23 @@ def explain(
 
         tasuki explain solver.trace --html solver.html      a page with timeline and critical path
 
+        tasuki explain solver.trace --machine hosts.json --map 4x1      a table of `tasuki tune --host`
+
     With a machine, calls are also compared with what they should take there.
     """
     from tasuki import explain as explaining
     from tasuki import machines, pricing, replay, trace
-    from tasuki.commands.predict import pricer_of
+    from tasuki.commands.predict import must_fit_trace, placement_of, pricer_of
     from tasuki.results import ResultsError
 
     try:
-        pricer = pricer_of(run, machine, []) if run or machine else None
-        found = explaining.explain(trace.load(file, forgiving=True), pricer)
+        place = placement_of(map_, None)
+        if place and not (run or machine):
+            raise Refusal(f"explain: --map {map_}: expected --run or --machine, too")
+        pricer = pricer_of(run, machine, [], place) if run or machine else None
+        traced = trace.load(file, forgiving=True)
+        must_fit_trace(file, traced.parts[0].size, None, place)
+        found = explaining.explain(traced, pricer)
     except (trace.TraceError, replay.ReplayError) as error:
         raise Refusal(str(error)) from None
     except (ResultsError, machines.MachineError, pricing.PricingError) as error:

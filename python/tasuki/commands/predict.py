@@ -113,12 +113,10 @@ def placement_of(text: str, ranks: int | None) -> tuple[int, int] | None:
         return None
     words = text.split("x")
     if len(words) != 2 or not all(word.isdecimal() and 1 <= int(word) <= NODES_MAX for word in words):
-        raise Refusal(
-            f"predict: --map {text}: expected nodes and the ranks of each, 2x4, from 1 to {NODES_MAX}"
-        )
+        raise Refusal(f"--map {text}: expected nodes and the ranks of each, 2x4, from 1 to {NODES_MAX}")
     nodes, each = int(words[0]), int(words[1])
     if ranks not in (None, nodes * each):
-        raise Refusal(f"predict: --ranks {ranks} --map {text}: expected {nodes * each} ranks")
+        raise Refusal(f"--ranks {ranks} --map {text}: expected {nodes * each} ranks")
     return nodes, each
 
 
@@ -142,12 +140,12 @@ def must_fit_trace(path, ranks_traced: int, ranks: int | None, place: tuple[int,
     wanted = ranks if ranks is not None else place[0] * place[1] if place else ranks_traced
     if wanted != ranks_traced:
         raise Refusal(
-            f"predict: {path} has the calls of {ranks_traced} ranks, and tells nothing of what {wanted} "
+            f"{path} has the calls of {ranks_traced} ranks, and tells nothing of what {wanted} "
             f"would call: expected {ranks_traced}, or a list of patterns"
         )
     if place and min(place) > 1:
         raise Refusal(
-            f"predict: --map {place[0]}x{place[1]}: the messages of a trace have one price, within nodes and "
+            f"--map {place[0]}x{place[1]}: the messages of a trace have one price, within nodes and "
             f"between them: expected 1x{ranks_traced} or {ranks_traced}x1, or a list of patterns"
         )
 
@@ -192,7 +190,7 @@ def pricer_of(
         if place is None:
             raise Refusal(
                 f"--machine {machine}: a tuning table has prices within a node and between nodes: expected "
-                "--map NODESxRANKS, too (tasuki predict)"
+                "--map NODESxRANKS, too"
             )
         return table_pricer.load(machine, *place, numbers)
     found = machines.of_run(results.load(run)) if run else machines.load(machine)
