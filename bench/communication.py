@@ -16,6 +16,8 @@ from tasuki import pricing, replay, results, trace
 # Of the suite: what prices messages, and the collectives of the kernels and of the NAS Parallel Benchmarks.
 PRICED = (
     "point_to_point/pingpong",
+    "point_to_point/one_way",
+    "point_to_point/late_receive",
     "point_to_point/latency",
     "point_to_point/rate",
     *(f"collectives/{name}" for name in ("barrier", "bcast", "reduce", "allreduce", "alltoall", "alltoallv")),

@@ -90,14 +90,26 @@ std::uint64_t read_lines(const void* buffer, std::int64_t bytes) {
   return sum;
 }
 
-void flush_caches(int ranks) {
-  const std::int64_t own = cache_bytes(_SC_LEVEL2_CACHE_SIZE), shared = cache_bytes(_SC_LEVEL3_CACHE_SIZE);
-  std::int64_t bytes = 2 * std::max(own, shared / std::max(1, ranks));
+namespace {
+
+/// Writes so many bytes of memory that nothing else uses.
+void write_other_memory(std::int64_t bytes) {
   if (bytes == 0) bytes = kFlushBytesMax / 4;
   static std::vector<unsigned char> other;
   other.resize(static_cast<std::size_t>(std::min(bytes, kFlushBytesMax)));
   static int round = 0;
   write_lines(other.data(), static_cast<std::int64_t>(other.size()), ++round);
+}
+
+}  // namespace
+
+void flush_caches(int ranks) {
+  const std::int64_t own = cache_bytes(_SC_LEVEL2_CACHE_SIZE), shared = cache_bytes(_SC_LEVEL3_CACHE_SIZE);
+  write_other_memory(2 * std::max(own, shared / std::max(1, ranks)));
+}
+
+void displace_caches() {
+  write_other_memory(2 * cache_bytes(_SC_LEVEL2_CACHE_SIZE));
 }
 
 }  // namespace mbl

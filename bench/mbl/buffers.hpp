@@ -43,8 +43,12 @@ std::string compare(const void* buffer, std::int64_t bytes, std::uint64_t seed);
 void write_lines(void* buffer, std::int64_t bytes, int round);
 std::uint64_t read_lines(const void* buffer, std::int64_t bytes);
 
-/// Takes the buffers out of this processor's caches: goes through memory of twice their size, divided among
-/// `ranks` that share the last level.
+/// Takes the buffers out of this processor's caches, the shared one included: goes through memory of twice
+/// their size, divided among `ranks` that share the last level.
 void flush_caches(int ranks);
+
+/// Goes through memory of twice this processor's own caches, as a program does that computes between calls:
+/// what was there is then in the caches that processors share, or in memory.
+void displace_caches();
 
 }  // namespace mbl

@@ -2,7 +2,9 @@
 // is timed back to back, at the rank that took longest; buffers are not touched between the calls.
 #include "collectives.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +18,10 @@ namespace {
 
 constexpr std::int64_t kBytesMin = 8, kBytesMax = 4 << 20;
 constexpr int kGridDimensions = 2;
+const std::vector<std::int64_t> kAloneQuick = {8, 16 << 10, 64 << 10, 1 << 20};
+// Of which --quick has these forms, too: those that programs call most.
+constexpr std::string_view kCalledMost[] = {"barrier",  "bcast",     "gatherv", "allgather",
+                                            "alltoall", "alltoallv", "reduce",  "allreduce"};
 
 Member member_of(const Setting& setting, bool grid) {
   Member member{setting.comm, setting.rank, setting.size, {}};
@@ -89,9 +95,23 @@ class Collective : public Pattern {
     if (variant_.grid) MPI_Comm_free(&at_.member.comm);
   }
 
+  /// As a program between two calls: it reads what it got, writes what it sends next, and has other data.
+  void prepare(int rounds) override {
+    if (!is_alone(variant_.form)) return;
+    const bool sums = operation_.flow.sum != Sum::kNone, roots = operation_.flow.out == Shape::kNone;
+    sum_ = sum_ + read_lines(at_.in.data(), bytes_of(at_.in));
+    if (sums) at_.out.fill_numbers(at_.member.rank);
+    if (!sums) write_lines(at_.out.data(), bytes_of(at_.out), rounds);
+    if (roots && at_.member.rank == 0) write_lines(at_.in.data(), bytes_of(at_.in), rounds);
+    if (variant_.form == Form::kCold) flush_caches(at_.member.size);
+    if (variant_.form == Form::kUsed) displace_caches();
+  }
+
   void run(int rounds) override {
     switch (variant_.form) {
       case Form::kBlocking:
+      case Form::kUsed:
+      case Form::kCold:
         for (int i = 0; i < rounds; ++i) start();
         break;
       case Form::kNonblocking:
@@ -134,6 +154,10 @@ class Collective : public Pattern {
   }
 
  private:
+  static std::int64_t bytes_of(const Blocks& blocks) {
+    return blocks.words() * static_cast<std::int64_t>(kWordBytes);
+  }
+
   void start() { operation_.call(variant_.form, at_); }
 
   void fill() {
@@ -178,6 +202,7 @@ class Collective : public Pattern {
   Arguments at_;
   std::unique_ptr<Overlap> overlap_;
   bool swapped_ = false;
+  volatile std::uint64_t sum_ = 0;
 };
 
 std::string doc_of(const Operation& operation, const Variant& variant) {
@@ -187,6 +212,10 @@ std::string doc_of(const Operation& operation, const Variant& variant) {
   switch (variant.form) {
     case Form::kBlocking:
       break;
+    case Form::kUsed:
+      return doc + ": one call, of buffers that the ranks used before";
+    case Form::kCold:
+      return doc + ": one call, of buffers that are in no cache";
     case Form::kNonblocking:
       return doc + ": the nonblocking call and MPI_Wait";
     case Form::kOverlap:
@@ -221,7 +250,11 @@ void add(Catalogue& catalogue, const Operation& operation, const Variant& varian
   benchmark.doc = doc_of(operation, variant);
   benchmark.bytes = sizes_of(operation, variant);
   const bool plain = !variant.in_place && even_lengths;
-  if (variant.form != Form::kBlocking) {
+  if (is_alone(variant.form)) {
+    benchmark.rounds_max = 1;
+    const bool most = std::ranges::find(kCalledMost, operation.name) != std::end(kCalledMost);
+    if (most) benchmark.quick_bytes = operation.flow.in == Shape::kNone ? benchmark.bytes : kAloneQuick;
+  } else if (variant.form != Form::kBlocking) {
     benchmark.quick_bytes = operation.quick_bytes_others;
   } else if (plain) {
     benchmark.quick_bytes = operation.quick_bytes;
@@ -259,6 +292,10 @@ const char* name_of(Form form) {
   switch (form) {
     case Form::kBlocking:
       return "blocking";
+    case Form::kUsed:
+      return "used";
+    case Form::kCold:
+      return "cold";
     case Form::kNonblocking:
       return "nonblocking";
     case Form::kOverlap:

@@ -31,9 +31,15 @@ inline constexpr Absent MPI_Barrier_init, MPI_Bcast_init, MPI_Gather_init, MPI_G
     MPI_Neighbor_alltoallw_init;
 #endif
 
-/// kOverlap is kNonblocking with computing between the call and its end.
-enum class Form { kBlocking, kNonblocking, kOverlap, kPersistent };
-inline constexpr Form kForms[] = {Form::kBlocking, Form::kNonblocking, Form::kOverlap, Form::kPersistent};
+/// kOverlap is kNonblocking with computing between the call and its end. kUsed and kCold are kBlocking, alone
+/// in its sample: the ranks used the buffers before, and then other memory, of the size of a processor's own
+/// caches, or of all of them.
+enum class Form { kBlocking, kUsed, kCold, kNonblocking, kOverlap, kPersistent };
+inline constexpr Form kForms[] = {Form::kBlocking,    Form::kUsed,    Form::kCold,
+                                  Form::kNonblocking, Form::kOverlap, Form::kPersistent};
+inline constexpr bool is_alone(Form form) {
+  return form == Form::kUsed || form == Form::kCold;
+}
 const char* name_of(Form form);
 
 struct Member {
@@ -68,7 +74,7 @@ struct Arguments {
   /// Makes the call of this form; all but the blocking one give `request`.
   template <class Blocking, class Nonblocking, class Persistent, class... Given>
   void issue(Form form, Blocking blocking, Nonblocking nonblocking, Persistent persistent, Given... given) {
-    if (form == Form::kBlocking) {
+    if (form == Form::kBlocking || is_alone(form)) {
       blocking(given...);
     } else if (form != Form::kPersistent) {
       nonblocking(given..., &request);

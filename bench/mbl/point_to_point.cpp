@@ -17,7 +17,8 @@ namespace {
 
 constexpr int kTag = 1;
 constexpr int kLatencyCalls = 200;  // back to back
-constexpr int kWindow = 64;         // of messages that are under way at once, before an answer
+constexpr double kLateSeconds = 1e-3;
+constexpr int kWindow = 64;  // of messages that are under way at once, before an answer
 /// Buffers that take turns are this much memory: more than a processor's own caches have.
 constexpr std::int64_t kRotationBytes = 64 << 20;
 
@@ -120,6 +121,73 @@ class PingPong : public Pattern {
   std::optional<AttachedBuffer> attached_;
   bool writes_ = variant_.touched;  // not while data are checked
   volatile std::uint64_t sum_ = 0;
+};
+
+/// One message from rank 0 to rank 1, which has posted its receive, of buffers that both used before, as
+/// programs do that compute between their messages: the time until rank 1 has it.
+class OneWay : public Pattern {
+ public:
+  OneWay(const Setting& setting, bool cold)
+      : setting_(setting),
+        cold_(cold),
+        buffer_(setting.bytes),
+        channel_(send_modes().front(), Receive::kPosted,
+                 {buffer_.data(), buffer_.data(), static_cast<int>(setting.bytes), MPI_BYTE, 1 - setting.rank,
+                  setting.comm}) {}
+
+  void prepare(int rounds) override {
+    sum_ = sum_ + read_lines(buffer_.data(), setting_.bytes);
+    if (setting_.rank == 0) write_lines(buffer_.data(), setting_.bytes, rounds);
+    if (cold_) flush_caches(setting_.size);
+    if (!cold_) displace_caches();
+    if (setting_.rank == 1) channel_.post();
+  }
+  void run(int) override {
+    if (setting_.rank == 0) channel_.send();
+    if (setting_.rank == 1) channel_.await();
+  }
+
+  std::string check() override {
+    fill(buffer_.data(), setting_.bytes, seed_of(setting_.rank));
+    if (setting_.rank == 1) channel_.post();
+    run(1);
+    return compare(buffer_.data(), setting_.bytes, seed_of(0));
+  }
+
+ private:
+  Setting setting_;
+  bool cold_;  // in no cache; else out of a processor's own ones
+  Buffer buffer_;
+  Channel channel_;
+  volatile std::uint64_t sum_ = 0;
+};
+
+/// Rank 1 receives only kLateSeconds after rank 0 began to send: the time of the send says whether it waits.
+class LateReceive : public Pattern {
+ public:
+  explicit LateReceive(const Setting& setting) : setting_(setting), buffer_(setting.bytes) {}
+
+  void run(int) override {
+    const int count = static_cast<int>(setting_.bytes), peer = 1 - setting_.rank;
+    if (setting_.rank == 0) {
+      require(MPI_Send(buffer_.data(), count, MPI_BYTE, peer, kTag, setting_.comm), "MPI_Send");
+      return;
+    }
+    for (const double begin = MPI_Wtime(); MPI_Wtime() < begin + kLateSeconds;) {
+    }
+    require(MPI_Recv(buffer_.data(), count, MPI_BYTE, peer, kTag, setting_.comm, MPI_STATUS_IGNORE),
+            "MPI_Recv");
+  }
+
+  std::string check() override {
+    fill(buffer_.data(), setting_.bytes, seed_of(setting_.rank));
+    run(1);
+    return compare(buffer_.data(), setting_.bytes, seed_of(0));
+  }
+
+ private:
+  Setting setting_;
+  Buffer buffer_;
 };
 
 /// Rank 0 sends and rank 1 receives; the time is that until rank 0 may go on.
@@ -415,6 +483,29 @@ void add_pingpongs(Catalogue& catalogue) {
   add_pingpong(catalogue, {.rotated = true}, kUnitSizes, {65536, 1 << 20});
 }
 
+void add_one_way(Catalogue& catalogue) {
+  for (const bool cold : {false, true}) {
+    Benchmark made = base("one_way", cold ? "cache=cold" : "cache=used",
+                          cold ? "one message, of buffers that are in no cache"
+                               : "one message, of buffers that both ranks used before");
+    made.bytes = kSomeSizes;
+    made.quick_bytes = {0, 8, 1024, 16384, 65536, 1 << 20};
+    made.rounds_max = 1;
+    made.who = Who::kSlowest;
+    made.make = [cold](const Setting& setting) { return std::make_unique<OneWay>(setting, cold); };
+    catalogue.push_back(made);
+  }
+}
+
+void add_late_receive(Catalogue& catalogue) {
+  Benchmark made = base("late_receive", "mode=send", "MPI_Send of a message that is received 1 ms later");
+  made.bytes = powers_of_two(1 << 10, 1 << 20);
+  made.quick_bytes = {1 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10};
+  made.rounds_max = 1;
+  made.make = [](const Setting& setting) { return std::make_unique<LateReceive>(setting); };
+  catalogue.push_back(made);
+}
+
 /// A ready send needs a receive that is posted, so ping has none.
 void add_pings(Catalogue& catalogue) {
   for (const SendMode& mode : send_modes()) {
@@ -493,6 +584,8 @@ void add_rates(Catalogue& catalogue) {
 
 void add_point_to_point(Catalogue& catalogue) {
   add_pingpongs(catalogue);
+  add_one_way(catalogue);
+  add_late_receive(catalogue);
   add_pings(catalogue);
   add_latencies(catalogue);
   add_bidirectional(catalogue);

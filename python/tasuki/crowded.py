@@ -104,6 +104,10 @@ class CrowdedEngine(Engine):
 
     def begin(self, timelines: list[Timeline]) -> None:
         own_seconds(timelines, self.pools)
+        for timeline in timelines:
+            if self.pool(timeline) is not None:
+                for event in timeline.events:  # others ran in those that took longer
+                    event.floor = event.usual or event.floor
         for timeline in sorted(timelines, key=lambda one: one.now):
             self.want(timeline, timeline.now)
 

@@ -7,6 +7,8 @@ leaves without its receive. `parameters_of` gives each with a sentence on what i
   gap.
 - o_r is g where g is above o_s, for then the receiver is the slower end; else it is at most g, and g is
   taken.
+- The size up to which a send does not wait for its receive is seen in the `late_receive` benchmark; without
+  it, it is the last switch of the ping-pong to a higher t_L.
 - L is what remains of half a round trip of a ping-pong: L = t_L - o_s - o_r, and not below 0.
 """
 
@@ -17,6 +19,8 @@ import math
 from tasuki import fit
 from tasuki.fit import Estimate
 from tasuki.results import Row, Run
+
+LATE_SECONDS = 1e-3  # how much later the receive of the suite's late_receive comes
 
 
 def parameters_of(run: Run) -> dict[str, tuple[Estimate, str]]:
@@ -34,7 +38,10 @@ def parameters_of(run: Run) -> dict[str, tuple[Estimate, str]]:
     if math.isfinite(last.bytes_per_second.value):
         found["link_bytes_per_second"] = last.bytes_per_second, "1/G: B of the ping-pong's last segment"
     rising = [one for one, rises in zip(pingpong.breaks, rises_at(pingpong), strict=True) if rises]
-    if rising:
+    waiting = sends_that_wait(run)
+    if waiting is not None:
+        found["eager_bytes_max"] = waiting, "the largest message of late_receive whose send does not wait"
+    elif rising:
         where = Estimate(rising[-1].before, rising[-1].low, rising[-1].high)
         found["eager_bytes_max"] = where, "the last switch of the ping-pong to a higher t_L, B being no less"
     send = stream_time(base_rows(run, "latency"))
@@ -51,6 +58,16 @@ def parameters_of(run: Run) -> dict[str, tuple[Estimate, str]]:
         gap = Estimate(gap.value, 0.0, gap.high)
     found["receive_overhead_seconds"] = gap, note
     return found
+
+
+def sends_that_wait(run: Run) -> Estimate | None:
+    """The size up to which a send leaves before its receive, by the suite's late_receive; None: not told."""
+    rows = sorted(base_rows(run, "late_receive"), key=lambda row: row.bytes)
+    leaving = [row.bytes for row in rows if row.median_seconds < LATE_SECONDS / 2]
+    waiting = [row.bytes for row in rows if row.median_seconds >= LATE_SECONDS / 2]
+    if not leaving or not waiting:
+        return None
+    return Estimate(max(leaving), max(leaving), min(waiting))
 
 
 def base_rows(run: Run, benchmark: str) -> list[Row]:

@@ -27,6 +27,7 @@ from tasuki.units import bytes_text
 NEAR = 0.03  # outside what was measured, a size so near a measured one counts as that
 TEXTBOOK = "substituted: {} by messages of a textbook algorithm"
 PINGPONG = "point_to_point/pingpong"
+ONE_WAY = "point_to_point/one_way"
 PLAIN = {
     **{f"{name}v": name for name in ("alltoall", "allgather", "gather", "scatter")},
     "alltoallw": "alltoall",
@@ -66,7 +67,7 @@ class Pricer:
     def __init__(self, machine: Machine):
         self.machine = machine
         self.found: dict[str, list[Curve]] = {}
-        self.prices: dict[tuple, Price] = {}
+        self.prices: dict[tuple, Price | None] = {}
 
     @staticmethod
     def of_run(run: Run) -> Pricer:
@@ -76,13 +77,32 @@ class Pricer:
     def of_machine(machine: Machine) -> Pricer:
         return Pricer(machine)
 
-    def price(self, operation: str, ranks: int, bytes: float) -> Price:
+    def price(self, operation: str, ranks: int, bytes: float, used: float = 0.0) -> Price:
         """The time of one operation: a pattern "group/benchmark[/name=value,…]" (or without the group), or an
-        MPI function. `bytes` as the suite counts them (docs/mbl.md)."""
+        MPI function. `bytes` as the suite counts them (docs/mbl.md). `used`, from 0 to 2: how much the ranks
+        computed since they last did so; 1 is what the suite's form=used does, 2 what its form=cold does."""
         asked = operation, ranks, bytes
         if asked not in self.prices:
             self.prices[asked] = self.looked_up(*asked)
-        return self.prices[asked]
+        if not used:
+            return self.prices[asked]
+        stages = ["", *(f"collectives/{benchmark_of(operation)}/form={form}" for form in ("used", "cold"))]
+        return self.after_computing(self.prices[asked], stages, ranks, bytes, used)
+
+    def after_computing(self, warm: Price, stages: list[str], ranks: int, bytes: float, used: float) -> Price:
+        """Between the warm price and those of the patterns `stages`; what was not measured is left out."""
+        known = [(0.0, warm)]
+        for stage, pattern in enumerate(stages):
+            asked = pattern, ranks, bytes
+            if pattern and asked not in self.prices:
+                found = (at(curve, bytes) for curve in self.curves_of(pattern) if curve.ranks == ranks)
+                self.prices[asked] = next((one for one in found if one is not None), None)
+            if pattern and self.prices[asked] is not None:
+                known.append((float(stage), self.prices[asked]))
+        for (left, low), (right, high) in zip(known, known[1:], strict=False):
+            if used <= right:
+                return mixed(low, high, (used - left) / (right - left), warm.how)
+        return known[-1][1]
 
     def looked_up(self, operation: str, ranks: int, bytes: float) -> Price:
         curves = self.curves_of(operation)
@@ -231,11 +251,15 @@ class Pricer:
             control = 0.0
         return Price(latency + control + bytes / link, None, None, "by latency and link bandwidth")
 
-    def point_to_point(self, bytes: float, mode: str = "") -> PointToPoint:
+    def point_to_point(self, bytes: float, mode: str = "", used: float = 0.0) -> PointToPoint:
         """A message in parts. Overheads that are unknown are a third of the least message's time each; on
-        machines with L_S and L_H half of L_S each."""
+        machines with L_S and L_H half of L_S each. `used`: as of price()."""
         least, whole = self.message(1, mode).seconds, self.message(bytes, mode)
-        whole = dataclasses.replace(whole, seconds=whole.seconds * self.times_touched(bytes, mode))
+        stages = ["", *(f"{ONE_WAY}/cache={state}" for state in ("used", "cold"))]
+        if any(self.curves_of(stage) for stage in stages[1:]):
+            whole = self.after_computing(whole, stages, 2, bytes, used)
+        else:
+            whole = dataclasses.replace(whole, seconds=whole.seconds * self.times_touched(bytes, mode))
         value = self.machine.value
         send, receive, how = value("send_overhead_seconds"), value("receive_overhead_seconds"), whole.how
         if send is None or receive is None:

@@ -40,6 +40,7 @@ FILE_HEAD = struct.Struct("<8sI")
 BLOCK_HEAD = struct.Struct("<4sIQ")
 FURTHER_MAX = 64
 DAMAGED = b"????"  # in place of the kind of a block whose checksum is wrong
+TICK_NS = 10_000_000  # in steps of which the system tells how busy a processor was
 RECORDS_MAX = 1 << 24  # of a block: far more than the recorder collects
 
 
@@ -95,6 +96,20 @@ class Trace:
     @property
     def processors(self) -> int:
         return int(self.parts[0].head.get("processors", "0") or 0) if self.parts else 0
+
+    @property
+    def others_seconds(self) -> float:
+        """What other programs took of the processors of the ranks' hosts while these ran; 0: not told."""
+        hosts: dict[str, list[Part]] = {}
+        for part in self.parts:
+            hosts.setdefault(part.head.get("host", ""), []).append(part)
+        total = 0
+        for parts in hosts.values():
+            busy = max(int(part.head.get("busy_ns", "0") or 0) for part in parts)
+            own = sum(int(part.head.get("own_ns", "0") or 0) for part in parts)
+            unsure = TICK_NS * int(parts[0].head.get("processors", "0") or 0)
+            total += max(0, busy - own - unsure)
+        return total * 1e-9
 
     def frame(self):
         """All calls as a pandas.DataFrame: one line a call (or a row of tests that found nothing)."""
@@ -206,6 +221,7 @@ def load(path: str | pathlib.Path, forgiving: bool = False) -> Trace:
                 lost = True
         elif kind == b"END ":
             trace.parts[-1].whole = True
+            trace.parts[-1].head |= lines_of(payload)
         else:
             raise TraceError(f"{where}: kind {kind!r}, expected HEAD, DATA or END")
     for part, columns in zip(trace.parts, collected, strict=True):
@@ -264,8 +280,12 @@ def checksum(payload: bytes) -> int:
     return (len(payload) + int((words * odd).sum(dtype=np.uint64))) % (1 << 64)
 
 
+def lines_of(payload: bytes) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in payload.decode(errors="replace").splitlines() if "=" in line)
+
+
 def part_of(payload: bytes, where: str) -> Part:
-    head = dict(line.split("=", 1) for line in payload.decode(errors="replace").splitlines() if "=" in line)
+    head = lines_of(payload)
     numbers = []
     for name in ("world", "rank", "size"):
         try:

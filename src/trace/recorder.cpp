@@ -157,6 +157,7 @@ void Recorder::open(const Identity& identity) {
     return;
   }
   fd_ = fd;
+  processor_times_ = read_processor_times();
   const std::string head = file_head() + block("HEAD", head_text(identity, counter_));
   if (write(fd_, head.data(), head.size()) != static_cast<ssize_t>(head.size())) give_up("write");
 }
@@ -278,7 +279,7 @@ void Recorder::close() {
   Lock lock(*this);
   if (getpid() != pid_ || fd_ < 0) return;
   write_records();
-  if (!broken_) write_block("END ", "");
+  if (!broken_) write_block("END ", text_since(processor_times_));
   ::close(fd_);
   fd_ = -1;
   recording_ = false;

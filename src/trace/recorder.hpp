@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "trace/encode.hpp"
+#include "trace/processor_times.hpp"
 #include "trace/record.hpp"
 #include "trace/requests.hpp"
 
@@ -140,9 +141,10 @@ class Recorder {
   int pid_ = 0;
   int fd_ = -1;
   std::string path_;
-  TickLine line_;                 // from the last block's end on
-  std::int64_t flush_due_ = 0;    // ticks
-  std::int64_t flush_ticks_ = 0;  // between two flushes at most
+  ProcessorTimes processor_times_;  // at open()
+  TickLine line_;                   // from the last block's end on
+  std::int64_t flush_due_ = 0;      // ticks
+  std::int64_t flush_ticks_ = 0;    // between two flushes at most
   std::vector<Record> records_;
   std::vector<Done> done_;
   std::vector<std::int64_t> started_;

@@ -41,7 +41,8 @@ def block(kind, payload):
 class Rank:
     """One process's part; the world is its group number 1."""
 
-    def __init__(self, rank, size, world=0, processors=64, offset=0):
+    def __init__(self, rank, size, world=0, processors=64, offset=0, end=""):
+        self.end = end  # what the last block says
         self.head = (
             f"world={world}\nrank={rank}\nsize={size}\nprocessors={processors}\nclock_offset_ns={offset}\n"
             "library=Tasuki 0.1.0\n"
@@ -106,7 +107,7 @@ class Rank:
                 values = [row.get(name, 7) for row in self.rows]
                 payload += varint(len(name)) + name.encode()
                 payload += column([zigzag(one) for one in values] if name in traces.SIGNED else values, plain)
-        end = block(b"END ", b"") if whole else b""
+        end = block(b"END ", self.end.encode()) if whole else b""
         return block(b"HEAD", self.head.encode()) + block(b"DATA", payload) + end
 
 

@@ -37,10 +37,10 @@ class Price:
 class Prices:
     """o_s 1 µs, L 2 µs, o_r 3 µs, 1 kB/µs, rendezvous above 10 kB; collectives 20 µs."""
 
-    def point_to_point(self, size):
+    def point_to_point(self, size, used=0.0):
         return Parts(1 * MICRO, 2 * MICRO, size * 1e-9, 3 * MICRO, size > 10_000)
 
-    def price(self, operation, ranks, size):
+    def price(self, operation, ranks, size, used=0.0):
         assert operation.startswith("MPI_") and ranks > 1
         return Price(20 * MICRO)
 
@@ -311,3 +311,83 @@ def test_sums_by_function_rank_and_phase(predicted):
     )
     assert {row["phase"] for row in document["phases"]} == {"", "first"}
     assert "MPI_Recv" in found.text()
+
+
+def waits_for_anything(rank, begin):
+    return started(rank, 2).call("MPI_Barrier", begin, 60)
+
+
+def test_the_interval_knows_what_other_programs_took(predicted):
+    """Both were busy for 2 s of which the ranks took 1.2 s; 10 ms a processor are not told apart."""
+    ranks = [
+        Rank(rank, 2, processors=2, end=f"busy_ns=2000000000\nown_ns={600 + rank}000000\n")
+        .call("MPI_Init", 0, 10, group=0)
+        .call("MPI_Barrier", 20, 60)
+        for rank in range(2)
+    ]
+    _, found = predicted(*ranks)
+    assert found.others_seconds == pytest.approx(2 - 1.201 - 0.02)
+    assert found.interval[0] == 0 and found.interval[1] == pytest.approx(40e-6 * 1.15 + 0.779)
+    _, found = predicted(waits_for_anything(0, 20), waits_for_anything(1, 20))
+    assert found.interval == (pytest.approx(40e-6 * 0.85), pytest.approx(40e-6 * 1.15))
+    assert "in 19 of 20 runs from 34" in found.text()
+
+
+class Colder(Prices):
+    """A collective takes 20 µs back to back, 30 after computing that fills a processor's caches, 50 after
+    more."""
+
+    def price(self, operation, ranks, size, used=0.0):
+        return Price((20 + 10 * min(used, 1) + 20 * max(used - 1, 0)) * MICRO)
+
+
+def test_who_computed_before_has_cold_caches(predicted):
+    """The second of two comes after 50 µs of computing, half of what fills the caches; the third after 2 ms
+    and the half of 3.1."""
+    ranks = []
+    for rank in range(2):
+        made = started(rank, 2).call("MPI_Allreduce", 10, 30, sent=8, received=8, block=8)
+        made.call("MPI_Allreduce", 80, 100, sent=8, received=8, block=8)
+        ranks.append(made.call("MPI_Allreduce", 100 + 1650, 1800, sent=8, received=8, block=8))
+    times, _ = predicted(*ranks, prices=Colder())
+    assert times[0, "MPI_Allreduce"] == pytest.approx([20, 25, 40])
+
+
+def test_the_first_of_many_bytes_takes_what_was_recorded(predicted):
+    """Its memory may be new; the second takes its price."""
+    ranks = []
+    for rank in range(2):
+        made = started(rank, 2).call("MPI_Alltoall", 20, 500, sent=1 << 20, received=1 << 20, block=1 << 19)
+        ranks.append(made.call("MPI_Alltoall", 500, 600, sent=1 << 20, received=1 << 20, block=1 << 19))
+    times, found = predicted(*ranks)
+    assert times[0, "MPI_Alltoall"] == pytest.approx([480, 20])
+    assert "without a price" in found.notes[0]
+
+
+def test_a_wait_in_a_loop_of_tests_is_in_mpi_as_far_as_the_tests_are(predicted):
+    """Ten tests of 1 µs in 40 µs found nothing, so a fourth of what the last one waits longer is in MPI: the
+    message is there at 60 + 4, and the tests began at 21."""
+    first = started(0, 2).call("MPI_Send", 60, 61, peer=1, sent=1000)
+    second = started(1, 2).call("MPI_Irecv", 20, 21, source=0, received=1000, made=1)
+    second.call("MPI_Test", 21, 61, flags=traces.UNANSWERED, repeats=9, outside=30_000, group=0)
+    second.call("MPI_Test", 61, 62, done=[(0, 0, 1000)], group=0)
+    times, found = predicted(first, second)
+    assert times[1, "MPI_Test"] == pytest.approx([1, 1 + (60 + 4 + 3 - 22 - 1) / 4])
+
+
+def test_calls_that_complete_take_what_the_quickest_of_the_trace_took(predicted):
+    first, second = started(0, 2), started(1, 2)
+    for number in range(8):
+        begin = 20 + 100 * number
+        first.call("MPI_Send", begin, begin + 1, peer=1, sent=1000)
+        second.call("MPI_Irecv", begin, begin + 1, source=0, received=1000, made=1)
+        second.call("MPI_Wait", begin + 50, begin + 60 + number, done=[(number, 0, 1000)], group=0)
+    times, _ = predicted(first, second)
+    assert times[1, "MPI_Wait"] == pytest.approx([11.75 + 3] * 8)
+
+
+def test_a_message_of_a_call_that_took_long_is_late(predicted):
+    """The call of 30 µs ends at 50, so the message is there at 52."""
+    first = started(0, 2).call("MPI_Isend", 20, 50, peer=1, sent=1000, made=1)
+    second = started(1, 2).call("MPI_Recv", 20, 60, source=0, received=1000)
+    assert predicted(first, second)[0][1, "MPI_Recv"] == pytest.approx([52 + 3 - 20])
