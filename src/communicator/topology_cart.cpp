@@ -68,7 +68,7 @@ std::vector<int> logicals(const int* values, int count) {
 }
 
 /// For what is made of so many dimensions, all told: one grid that is kept, and one in passing.
-Code check_memory(Process& process, int ndims) {
+Code check_memory_of_dimensions(Process& process, int ndims) {
   constexpr std::size_t kDimensionBytes = 16 * sizeof(int);
   if (has_memory_for(static_cast<std::size_t>(ndims), kDimensionBytes)) return kSuccess;
   return fail_memory(process, "ndims", ndims);
@@ -97,7 +97,7 @@ Code cart_create(Process&, Comm* comm_old, int ndims, const int* dims, const int
   TopologyShare mine;
   mine.wrong = check_grid(*comm_old, ndims, dims, &nnodes);
   std::vector<int> wraps;
-  if (mine.wrong == kSuccess) mine.wrong = check_memory(comm_old->process, ndims);
+  if (mine.wrong == kSuccess) mine.wrong = check_memory_of_dimensions(comm_old->process, ndims);
   if (mine.wrong == kSuccess) {
     wraps = logicals(periods, ndims);
     const auto count = static_cast<std::size_t>(ndims);
@@ -140,7 +140,7 @@ Code cart_rank(Process& process, Comm* comm, const int* coords, int* rank) {
   const Topology& grid = *comm->topology;
   if (coords == nullptr && grid.ndims() > 0)
     return process.fail(kErrArg, "coords = NULL, expected %d coordinates", grid.ndims());
-  if (const Code code = check_memory(process, grid.ndims())) return code;
+  if (const Code code = check_memory_of_dimensions(process, grid.ndims())) return code;
   std::vector<int> place;
   place.reserve(grid.dims.size());
   for (std::size_t i = 0; i < grid.dims.size(); ++i) {
@@ -159,7 +159,7 @@ Code cart_coords(Process&, Comm* comm, int rank, int maxdims, int* coords) {
   if (const Code code = check_topology(*comm, TopologyKind::kCart)) return code;
   if (const Code code = check_rank(*comm, rank)) return code;
   if (const Code code = check_room(*comm, maxdims)) return code;
-  if (const Code code = check_memory(comm->process, comm->topology->ndims())) return code;
+  if (const Code code = check_memory_of_dimensions(comm->process, comm->topology->ndims())) return code;
   const std::vector<int> place = comm->topology->coords_of(rank);
   for (std::size_t i = 0; i < place.size(); ++i) coords[i] = place[i];
   return kSuccess;

@@ -74,7 +74,7 @@ struct Edges {
 };
 
 /// For what is made of so many edges before other ranks tell theirs; so all ranks hear of it.
-Code check_memory(const Comm& comm, std::int64_t edges) {
+Code check_memory_of_all_edges(const Comm& comm, std::int64_t edges) {
   constexpr std::size_t kEdgeBytes = 2 * sizeof(HalfEdge) + sizeof(PlacementEdge) + 3 * sizeof(int);
   if (has_memory_for(static_cast<std::size_t>(edges), kEdgeBytes)) return kSuccess;
   return fail_memory(comm.process, "the number of edges", edges);
@@ -95,7 +95,7 @@ Code check_edges(const Comm& comm, const Edges& edges) {
   if (const Code code = check_ranks(comm, "destinations", edges.destinations, static_cast<int>(total)))
     return code;
   if (const Code code = check_weights(comm, "weights", edges.weights, static_cast<int>(total))) return code;
-  return check_memory(comm, total);
+  return check_memory_of_all_edges(comm, total);
 }
 
 std::vector<Count> places_of(const std::vector<Count>& counts) {
@@ -286,7 +286,7 @@ Code dist_graph_create_adjacent(Process& process, Comm* comm_old, int indegree, 
                               weighted ? "destweights" : "sourceweights");
   }
   mine.fingerprint = weights_fingerprint(weighted);
-  if (mine.wrong == 0) mine.wrong = check_memory(*comm_old, std::int64_t{indegree} + outdegree);
+  if (mine.wrong == 0) mine.wrong = check_memory_of_all_edges(*comm_old, std::int64_t{indegree} + outdegree);
   if (mine.wrong == 0) {
     for (int i = 0; i < outdegree; ++i) mine.balance += edge_number(comm_old->rank, destinations[i]);
     for (int i = 0; i < indegree; ++i) mine.balance -= edge_number(sources[i], comm_old->rank);

@@ -62,7 +62,7 @@ Topology make_graph(int nnodes, const int* index, const int* edges, int rank) {
 }
 
 /// Before anything is made of the edges, so that all ranks hear of it.
-Code check_memory(Process& process, int nedges) {
+Code check_memory_of_edges(Process& process, int nedges) {
   constexpr std::size_t kEdgeBytes =
       sizeof(PlacementEdge) + 2 * sizeof(std::pair<int, int>) + 3 * sizeof(int);
   if (has_memory_for(static_cast<std::size_t>(nedges), kEdgeBytes)) return kSuccess;
@@ -83,7 +83,8 @@ Code graph_create(Process&, Comm* comm_old, int nnodes, const int* indx, const i
   if (const Code code = check_can_take_topology(*comm_old)) return code;
   TopologyShare mine;
   mine.wrong = check_graph(*comm_old, nnodes, indx, edges);
-  if (mine.wrong == kSuccess && nnodes > 0) mine.wrong = check_memory(comm_old->process, indx[nnodes - 1]);
+  if (mine.wrong == kSuccess && nnodes > 0)
+    mine.wrong = check_memory_of_edges(comm_old->process, indx[nnodes - 1]);
   if (mine.wrong == kSuccess && nnodes > 0) {
     const auto nedges = static_cast<std::size_t>(indx[nnodes - 1]);
     mine.fingerprint = fingerprint(fingerprint(2, indx, static_cast<std::size_t>(nnodes)), edges, nedges);

@@ -57,6 +57,11 @@ struct Layout {
   std::vector<Piece> pieces;
 };
 
+/// Wraps around, as MPI_BOTTOM and negative offsets need it.
+inline std::uintptr_t address_at(std::uintptr_t base, Count offset) {
+  return base + static_cast<std::uintptr_t>(offset);
+}
+
 inline constexpr Count kRunsMax = Count{1} << 40;
 
 LayoutRef layout_run(Count offset, Count bytes);

@@ -10,12 +10,6 @@
 namespace tasuki {
 namespace {
 
-using Address = std::uintptr_t;
-
-Address at(Address base, Count offset) {
-  return base + static_cast<Address>(offset);  // wraps around as MPI_BOTTOM and negative offsets need it
-}
-
 std::size_t bytes_of(Count bytes) {
   return static_cast<std::size_t>(bytes);
 }
@@ -52,12 +46,12 @@ inline void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
 struct Pack {
   std::byte* out;
 
-  void run(Address place, Count bytes) {
+  void run(std::uintptr_t place, Count bytes) {
     copy(out, reinterpret_cast<const std::byte*>(place), bytes_of(bytes));
     out += bytes;
   }
   template <std::size_t kBytes>
-  void fixed(Address place) {
+  void fixed(std::uintptr_t place) {
     std::memcpy(out, reinterpret_cast<const std::byte*>(place), kBytes);
     out += kBytes;
   }
@@ -67,12 +61,12 @@ struct Pack {
 struct Unpack {
   const std::byte* in;
 
-  void run(Address place, Count bytes) {
+  void run(std::uintptr_t place, Count bytes) {
     copy(reinterpret_cast<std::byte*>(place), in, bytes_of(bytes));
     in += bytes;
   }
   template <std::size_t kBytes>
-  void fixed(Address place) {
+  void fixed(std::uintptr_t place) {
     std::memcpy(reinterpret_cast<std::byte*>(place), in, kBytes);
     in += kBytes;
   }
@@ -80,14 +74,14 @@ struct Unpack {
 
 /// Memory to memory of the same layout, `shift` further.
 struct Copy {
-  Address shift;
+  std::uintptr_t shift;
 
-  void run(Address place, Count bytes) {
+  void run(std::uintptr_t place, Count bytes) {
     copy(reinterpret_cast<std::byte*>(place + shift), reinterpret_cast<const std::byte*>(place),
          bytes_of(bytes));
   }
   template <std::size_t kBytes>
-  void fixed(Address place) {
+  void fixed(std::uintptr_t place) {
     std::memcpy(reinterpret_cast<std::byte*>(place + shift), reinterpret_cast<const std::byte*>(place),
                 kBytes);
   }
@@ -98,9 +92,9 @@ struct Visit {
   RunVisitor visit;
   void* context;
 
-  void run(Address place, Count bytes) { visit(context, reinterpret_cast<std::byte*>(place), bytes); }
+  void run(std::uintptr_t place, Count bytes) { visit(context, reinterpret_cast<std::byte*>(place), bytes); }
   template <std::size_t kBytes>
-  void fixed(Address place) {
+  void fixed(std::uintptr_t place) {
     run(place, static_cast<Count>(kBytes));
   }
 };
@@ -108,17 +102,17 @@ struct Visit {
 /// `count` whole blocks of kBytes, `stride` apart. The mover is a local copy, so that its pointer stays in a
 /// register although the compiler must assume that the data could alias it.
 template <std::size_t kBytes, class Mover>
-void fixed_blocks(Address place, Count count, Count stride, Mover& mover) {
+void fixed_blocks(std::uintptr_t place, Count count, Count stride, Mover& mover) {
   Mover local = mover;
   for (Count i = 0; i < count; ++i) {
     local.template fixed<kBytes>(place);
-    place = at(place, stride);
+    place = address_at(place, stride);
   }
   mover = local;
 }
 
 template <class Mover>
-void whole_blocks(Address place, Count count, Count stride, Count block_bytes, Mover& mover) {
+void whole_blocks(std::uintptr_t place, Count count, Count stride, Count block_bytes, Mover& mover) {
   switch (block_bytes) {
     case 1:
       return fixed_blocks<1>(place, count, stride, mover);
@@ -145,21 +139,21 @@ void whole_blocks(Address place, Count count, Count stride, Count block_bytes, M
     default:
       for (Count i = 0; i < count; ++i) {
         mover.run(place, block_bytes);
-        place = at(place, stride);
+        place = address_at(place, stride);
       }
   }
 }
 
 /// `count` whole blocks of kBytes at listed displacements.
 template <std::size_t kBytes, class Mover>
-void fixed_listed(const Layout::Block* block, Count count, Address place, Mover& mover) {
+void fixed_listed(const Layout::Block* block, Count count, std::uintptr_t place, Mover& mover) {
   Mover local = mover;
-  for (Count i = 0; i < count; ++i) local.template fixed<kBytes>(at(place, block[i].displacement));
+  for (Count i = 0; i < count; ++i) local.template fixed<kBytes>(address_at(place, block[i].displacement));
   mover = local;
 }
 
 template <class Mover>
-void whole_listed(const Layout& node, std::size_t first, Count count, Address place, Mover& mover) {
+void whole_listed(const Layout& node, std::size_t first, Count count, std::uintptr_t place, Mover& mover) {
   const Layout::Block* block = &node.blocks[first];
   switch (node.block_bytes) {
     case 4:
@@ -172,52 +166,54 @@ void whole_listed(const Layout& node, std::size_t first, Count count, Address pl
       return fixed_listed<24>(block, count, place, mover);
     default:
       for (Count i = 0; i < count; ++i) {
-        mover.run(at(place, block[i].displacement), block[i + 1].packed_begin - block[i].packed_begin);
+        mover.run(address_at(place, block[i].displacement),
+                  block[i + 1].packed_begin - block[i].packed_begin);
       }
   }
 }
 
 template <class Mover>
-void whole_copies(const Layout& child, Address place, Count count, Count stride, Mover& mover);
+void whole_copies(const Layout& child, std::uintptr_t place, Count count, Count stride, Mover& mover);
 
 /// All bytes of one node: no range to keep book of.
 template <class Mover>
-void whole_node(const Layout& node, Address place, Mover& mover) {
+void whole_node(const Layout& node, std::uintptr_t place, Mover& mover) {
   switch (node.shape) {
     case Layout::Shape::kRun:
-      return mover.run(at(place, node.offset), node.size);
+      return mover.run(address_at(place, node.offset), node.size);
     case Layout::Shape::kStrided:
       if (node.child)
-        return whole_copies(*node.child, at(place, node.offset), node.count, node.stride, mover);
-      return whole_blocks(at(place, node.offset), node.count, node.stride, node.block_bytes, mover);
+        return whole_copies(*node.child, address_at(place, node.offset), node.count, node.stride, mover);
+      return whole_blocks(address_at(place, node.offset), node.count, node.stride, node.block_bytes, mover);
     case Layout::Shape::kBlocks:
       return whole_listed(node, 0, static_cast<Count>(node.blocks.size() - 1), place, mover);
     case Layout::Shape::kList:
       for (const Layout::Piece& piece : node.pieces) {
-        whole_copies(*piece.child, at(place, piece.displacement), piece.count, piece.stride, mover);
+        whole_copies(*piece.child, address_at(place, piece.displacement), piece.count, piece.stride, mover);
       }
   }
 }
 
 /// `count` elements of a few blocks each, as arrays of structs have them.
 template <class Mover>
-void whole_records(const Layout& record, Address place, Count count, Count stride, Mover& mover) {
+void whole_records(const Layout& record, std::uintptr_t place, Count count, Count stride, Mover& mover) {
   const Layout::Block* const blocks = record.blocks.data();
   const std::size_t last = record.blocks.size() - 1;
   Mover local = mover;
   for (Count i = 0; i < count; ++i) {
     for (std::size_t k = 0; k < last; ++k) {
-      local.run(at(place, blocks[k].displacement), blocks[k + 1].packed_begin - blocks[k].packed_begin);
+      local.run(address_at(place, blocks[k].displacement),
+                blocks[k + 1].packed_begin - blocks[k].packed_begin);
     }
-    place = at(place, stride);
+    place = address_at(place, stride);
   }
   mover = local;
 }
 
 template <class Mover>
-void whole_copies(const Layout& child, Address place, Count count, Count stride, Mover& mover) {
+void whole_copies(const Layout& child, std::uintptr_t place, Count count, Count stride, Mover& mover) {
   if (child.shape == Layout::Shape::kRun) {
-    return whole_blocks(at(place, child.offset), count, stride, child.size, mover);
+    return whole_blocks(address_at(place, child.offset), count, stride, child.size, mover);
   }
   constexpr std::size_t kRecordBlocksMax = 16;
   if (child.shape == Layout::Shape::kBlocks && child.blocks.size() <= kRecordBlocksMax) {
@@ -225,52 +221,53 @@ void whole_copies(const Layout& child, Address place, Count count, Count stride,
   }
   for (Count i = 0; i < count; ++i) {
     whole_node(child, place, mover);
-    place = at(place, stride);
+    place = address_at(place, stride);
   }
 }
 
 /// Bytes [from, to) of runs of `block_bytes` at place, place + stride, …
 template <class Mover>
-void move_runs(Address place, Count stride, Count block_bytes, Count from, Count to, Mover& mover) {
+void move_runs(std::uintptr_t place, Count stride, Count block_bytes, Count from, Count to, Mover& mover) {
   const Count first = from / block_bytes;
   const Count skipped = from - first * block_bytes;
-  place = at(place, first * stride);
+  place = address_at(place, first * stride);
   Count left = to - from;
   if (skipped > 0) {
     const Count bytes = std::min(left, block_bytes - skipped);
-    mover.run(at(place, skipped), bytes);
+    mover.run(address_at(place, skipped), bytes);
     left -= bytes;
-    place = at(place, stride);
+    place = address_at(place, stride);
   }
   const Count whole = left / block_bytes;
   whole_blocks(place, whole, stride, block_bytes, mover);
   left -= whole * block_bytes;
-  if (left > 0) mover.run(at(place, whole * stride), left);
+  if (left > 0) mover.run(address_at(place, whole * stride), left);
 }
 
 template <class Mover>
-void move_node(const Layout& node, Address place, Count from, Count to, Mover& mover);
+void move_node(const Layout& node, std::uintptr_t place, Count from, Count to, Mover& mover);
 
 /// Bytes [from, to) of copies of `child` at place, place + stride, …
 template <class Mover>
-void move_copies(const Layout& child, Address place, Count stride, Count from, Count to, Mover& mover) {
+void move_copies(const Layout& child, std::uintptr_t place, Count stride, Count from, Count to,
+                 Mover& mover) {
   if (child.shape == Layout::Shape::kRun) {
-    return move_runs(at(place, child.offset), stride, child.size, from, to, mover);
+    return move_runs(address_at(place, child.offset), stride, child.size, from, to, mover);
   }
   const Count first = from / child.size;
   const Count skipped = from - first * child.size;
-  place = at(place, first * stride);
+  place = address_at(place, first * stride);
   Count left = to - from;
   if (skipped > 0) {
     const Count bytes = std::min(left, child.size - skipped);
     move_node(child, place, skipped, skipped + bytes, mover);
     left -= bytes;
-    place = at(place, stride);
+    place = address_at(place, stride);
   }
   const Count whole = left / child.size;
   whole_copies(child, place, whole, stride, mover);
   left -= whole * child.size;
-  if (left > 0) move_node(child, at(place, whole * stride), 0, left, mover);
+  if (left > 0) move_node(child, address_at(place, whole * stride), 0, left, mover);
 }
 
 /// The index of the entry in which byte `from` lies.
@@ -283,13 +280,13 @@ std::size_t find_entry(const std::vector<Entry>& entries, Count from) {
 }
 
 template <class Mover>
-void move_blocks(const Layout& node, Address place, Count from, Count to, Mover& mover) {
+void move_blocks(const Layout& node, std::uintptr_t place, Count from, Count to, Mover& mover) {
   std::size_t index = node.block_bytes > 0 ? static_cast<std::size_t>(from / node.block_bytes)
                                            : find_entry(node.blocks, from);
   const Count skipped = from - node.blocks[index].packed_begin;
   if (skipped > 0) {
     const Count bytes = std::min(to, node.blocks[index + 1].packed_begin) - from;
-    mover.run(at(place, node.blocks[index].displacement + skipped), bytes);
+    mover.run(address_at(place, node.blocks[index].displacement + skipped), bytes);
     from += bytes;
     ++index;
     if (from == to) return;
@@ -299,15 +296,15 @@ void move_blocks(const Layout& node, Address place, Count from, Count to, Mover&
                                                   : find_entry(node.blocks, to);
   if (last > index) whole_listed(node, index, static_cast<Count>(last - index), place, mover);
   const Count left = to - node.blocks[last].packed_begin;
-  if (left > 0) mover.run(at(place, node.blocks[last].displacement), left);
+  if (left > 0) mover.run(address_at(place, node.blocks[last].displacement), left);
 }
 
 template <class Mover>
-void move_list(const Layout& node, Address place, Count from, Count to, Mover& mover) {
+void move_list(const Layout& node, std::uintptr_t place, Count from, Count to, Mover& mover) {
   for (std::size_t i = find_entry(node.pieces, from); from < to; ++i) {
     const Layout::Piece& piece = node.pieces[i];
     const Count end = std::min(to, piece.packed_begin + piece.count * piece.child->size);
-    move_copies(*piece.child, at(place, piece.displacement), piece.stride, from - piece.packed_begin,
+    move_copies(*piece.child, address_at(place, piece.displacement), piece.stride, from - piece.packed_begin,
                 end - piece.packed_begin, mover);
     from = end;
   }
@@ -315,15 +312,15 @@ void move_list(const Layout& node, Address place, Count from, Count to, Mover& m
 
 /// Bytes [from, to) of one node. REQUIRES: 0 <= from < to <= node.size.
 template <class Mover>
-void move_node(const Layout& node, Address place, Count from, Count to, Mover& mover) {
+void move_node(const Layout& node, std::uintptr_t place, Count from, Count to, Mover& mover) {
   switch (node.shape) {
     case Layout::Shape::kRun:
-      return mover.run(at(place, node.offset + from), to - from);
+      return mover.run(address_at(place, node.offset + from), to - from);
     case Layout::Shape::kStrided:
       if (node.child) {
-        return move_copies(*node.child, at(place, node.offset), node.stride, from, to, mover);
+        return move_copies(*node.child, address_at(place, node.offset), node.stride, from, to, mover);
       }
-      return move_runs(at(place, node.offset), node.stride, node.block_bytes, from, to, mover);
+      return move_runs(address_at(place, node.offset), node.stride, node.block_bytes, from, to, mover);
     case Layout::Shape::kBlocks:
       return move_blocks(node, place, from, to, mover);
     case Layout::Shape::kList:
@@ -335,7 +332,7 @@ template <class Mover>
 void move_elements(const PlacedElements& elements, Count from, Count to, Mover mover) {
   if (from == to) return;
   if (elements.layout.shape == Layout::Shape::kRun && elements.extent == elements.layout.size) {
-    return mover.run(at(elements.buffer, elements.layout.offset + from), to - from);
+    return mover.run(address_at(elements.buffer, elements.layout.offset + from), to - from);
   }
   if (from == 0 && to == elements.count * elements.layout.size) {
     return whole_copies(elements.layout, elements.buffer, elements.count, elements.extent, mover);

@@ -6,12 +6,6 @@
 namespace tasuki {
 namespace {
 
-using Address = std::uintptr_t;
-
-Address at(Address base, Count offset) {
-  return base + static_cast<Address>(offset);
-}
-
 template <class Entry>
 const Entry& entry_at(const std::vector<Entry>& entries, Count position) {
   const auto after =
@@ -20,35 +14,35 @@ const Entry& entry_at(const std::vector<Entry>& entries, Count position) {
   return *(after - 1);
 }
 
-Run run_in(const Layout& node, Address place, Count position);
+Run run_in(const Layout& node, std::uintptr_t place, Count position);
 
-Run run_in_copies(const Layout& child, Address place, Count count, Count stride, Count position) {
+Run run_in_copies(const Layout& child, std::uintptr_t place, Count count, Count stride, Count position) {
   if (child.shape == Layout::Shape::kRun && stride == child.size) {
-    return {at(place, child.offset + position), count * child.size - position};
+    return {address_at(place, child.offset + position), count * child.size - position};
   }
   const Count copy = position / child.size;
-  return run_in(child, at(place, copy * stride), position - copy * child.size);
+  return run_in(child, address_at(place, copy * stride), position - copy * child.size);
 }
 
-Run run_in(const Layout& node, Address place, Count position) {
+Run run_in(const Layout& node, std::uintptr_t place, Count position) {
   switch (node.shape) {
     case Layout::Shape::kRun:
-      return {at(place, node.offset + position), node.size - position};
+      return {address_at(place, node.offset + position), node.size - position};
     case Layout::Shape::kStrided: {
       if (node.child)
-        return run_in_copies(*node.child, at(place, node.offset), node.count, node.stride, position);
+        return run_in_copies(*node.child, address_at(place, node.offset), node.count, node.stride, position);
       const Count block = position / node.block_bytes;
       const Count skipped = position - block * node.block_bytes;
-      return {at(place, node.offset + block * node.stride + skipped), node.block_bytes - skipped};
+      return {address_at(place, node.offset + block * node.stride + skipped), node.block_bytes - skipped};
     }
     case Layout::Shape::kBlocks: {
       const Layout::Block& block = entry_at(node.blocks, position);
       const Count skipped = position - block.packed_begin;
-      return {at(place, block.displacement + skipped), (&block + 1)->packed_begin - position};
+      return {address_at(place, block.displacement + skipped), (&block + 1)->packed_begin - position};
     }
     case Layout::Shape::kList: {
       const Layout::Piece& piece = entry_at(node.pieces, position);
-      return run_in_copies(*piece.child, at(place, piece.displacement), piece.count, piece.stride,
+      return run_in_copies(*piece.child, address_at(place, piece.displacement), piece.count, piece.stride,
                            position - piece.packed_begin);
     }
   }

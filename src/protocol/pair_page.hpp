@@ -30,6 +30,7 @@
 namespace tasuki {
 
 inline constexpr int kAdvertisedReceives = 16;
+inline constexpr std::uint32_t kAllLines = (1u << kAdvertisedReceives) - 1;  // a bit for each
 inline constexpr int kGets = 32;
 /// In PairPage::open: the receiver waits in a call, so it would copy at once. A hint: the call may have ended
 /// since; then the message waits for the receiver's next call, as any long one does.

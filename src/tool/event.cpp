@@ -41,7 +41,7 @@ int safety_index(int safety) {
   return -1;
 }
 
-const EventRow* row_at(int index) {
+const EventRow* event_row_at(int index) {
   return index >= 0 && index < kEvents ? &event_table()[static_cast<std::size_t>(index)] : nullptr;
 }
 
@@ -157,7 +157,7 @@ void Tool::free_registration(ToolHandle handle, Safety safety) {
 namespace api {
 namespace {
 
-void listen(Process& process) {
+void start_listening(Process& process) {
   process.events.listener = process.tool;
   __atomic_store_n(&process.events.wanted, process.tool->wanted_events(), __ATOMIC_RELAXED);
 }
@@ -201,7 +201,7 @@ Code t_event_get_num(Process&, int* num_events) {
 Code t_event_get_info(Process& process, int event_index, std::string* name, int* verbosity,
                       Datatype** array_of_datatypes, Aint* array_of_displacements, int* num_elements,
                       ToolHandle* enumtype, Info** info, std::string* desc, int* bind) {
-  const EventRow* row = row_at(event_index);
+  const EventRow* row = event_row_at(event_index);
   if (row == nullptr) return kTErrInvalidIndex;
   *name = row->name;
   *verbosity = static_cast<int>(row->verbosity);
@@ -232,7 +232,7 @@ Code t_event_get_index(Process&, const char* name, int* event_index) {
 }
 
 Code t_event_handle_alloc(Process& process, int event_index, Info*, ToolHandle* event_registration) {
-  if (row_at(event_index) == nullptr) return kTErrInvalidIndex;
+  if (event_row_at(event_index) == nullptr) return kTErrInvalidIndex;
   *event_registration = process.tool->registrations.make({.event = static_cast<Event>(event_index)});
   return *event_registration != kNoToolHandle ? kSuccess : kTErrOutOfHandles;
 }
@@ -254,7 +254,7 @@ Code t_event_register_callback(Process& process, ToolHandle event_registration, 
   const int index = safety_index(cb_safety);
   if (index < 0) return kTErrInvalid;
   registration->callbacks[index] = {event_cb_function, user_data};
-  listen(process);
+  start_listening(process);
   return kSuccess;
 }
 
@@ -278,7 +278,7 @@ Code t_event_handle_free(Process& process, ToolHandle event_registration, void* 
   registration->freed = true;
   registration->free_function = free_cb_function;
   registration->free_data = user_data;
-  listen(process);
+  start_listening(process);
   if (registration->calls == 0) process.tool->free_registration(event_registration, Safety::kNone);
   return kSuccess;
 }
@@ -294,7 +294,7 @@ Code t_event_set_dropped_handler(Process& process, ToolHandle event_registration
 Code t_event_read(Process& process, ToolHandle event_instance, int element_index, void* buffer) {
   const EventInstance* instance = process.tool->find_instance(event_instance);
   if (instance == nullptr) return kTErrInvalidHandle;
-  if (element_index < 0 || element_index >= row_at(static_cast<int>(instance->event))->element_count())
+  if (element_index < 0 || element_index >= event_row_at(static_cast<int>(instance->event))->element_count())
     return kTErrInvalidIndex;
   std::memcpy(buffer, &instance->elements[static_cast<std::size_t>(element_index)], sizeof(std::int64_t));
   return kSuccess;
@@ -303,7 +303,7 @@ Code t_event_read(Process& process, ToolHandle event_instance, int element_index
 Code t_event_copy(Process& process, ToolHandle event_instance, void* buffer) {
   const EventInstance* instance = process.tool->find_instance(event_instance);
   if (instance == nullptr) return kTErrInvalidHandle;
-  const int elements = row_at(static_cast<int>(instance->event))->element_count();
+  const int elements = event_row_at(static_cast<int>(instance->event))->element_count();
   std::memcpy(buffer, instance->elements.data(), sizeof(std::int64_t) * static_cast<std::size_t>(elements));
   return kSuccess;
 }

@@ -22,7 +22,7 @@ const CounterRow& row_of(const PerformanceHandle& handle) {
   return counter_table()[static_cast<std::size_t>(handle.counter)];
 }
 
-const CounterRow* row_at(int index) {
+const CounterRow* counter_row_at(int index) {
   const auto rows = counter_table();
   return index >= 0 && static_cast<std::size_t>(index) < rows.size() ? &rows[static_cast<std::size_t>(index)]
                                                                      : nullptr;
@@ -98,7 +98,7 @@ Number load(const void* buf) {
   return number;
 }
 
-void read(Process& process, PerformanceHandle& handle, void* buf) {
+void read_handle(Process& process, PerformanceHandle& handle, void* buf) {
   const CounterRow& row = row_of(handle);
   settle(process, handle);
   switch (row.kind) {
@@ -160,7 +160,7 @@ Code for_one_or_all(Process& process, ToolHandle session, ToolHandle handle, Err
 }  // namespace
 
 Bind performance_bind(int index) {
-  const CounterRow* row = row_at(index);
+  const CounterRow* row = counter_row_at(index);
   return row != nullptr ? row->bind : Bind::kNoObject;
 }
 
@@ -192,7 +192,7 @@ Code t_pvar_get_num(Process&, int* num_pvar) {
 Code t_pvar_get_info(Process& process, int pvar_index, std::string* name, int* verbosity, int* var_class,
                      Datatype** datatype, ToolHandle* enumtype, std::string* desc, int* bind, int* readonly,
                      int* continuous, int* atomic) {
-  const CounterRow* row = row_at(pvar_index);
+  const CounterRow* row = counter_row_at(pvar_index);
   if (row == nullptr) return kTErrInvalidIndex;
   *name = row->name;
   *verbosity = static_cast<int>(row->verbosity);
@@ -239,7 +239,7 @@ Code t_pvar_handle_alloc(Process& process, ToolHandle pe_session, int pvar_index
                          ToolHandle* handle, int* count) {
   Tool& tool = *process.tool;
   if (tool.sessions.find(pe_session) == nullptr) return kTErrInvalidSession;
-  const CounterRow* row = row_at(pvar_index);
+  const CounterRow* row = counter_row_at(pvar_index);
   if (row == nullptr) return kTErrInvalidIndex;
   const bool is_bound = row->bind == Bind::kComm;
   if (is_bound && obj_handle == nullptr) return kTErrInvalidHandle;
@@ -272,7 +272,7 @@ Code t_pvar_read(Process& process, ToolHandle pe_session, ToolHandle handle, voi
   Code code;
   PerformanceHandle* one = find(process, pe_session, handle, &code);
   if (one == nullptr) return code;
-  read(process, *one, buf);
+  read_handle(process, *one, buf);
   return kSuccess;
 }
 
@@ -302,7 +302,7 @@ Code t_pvar_readreset(Process& process, ToolHandle pe_session, ToolHandle handle
   PerformanceHandle* one = find(process, pe_session, handle, &code);
   if (one == nullptr) return code;
   if (is_continuous(row_of(*one))) return kTErrPvarNoAtomic;
-  read(process, *one, buf);
+  read_handle(process, *one, buf);
   reset(process, *one);
   return kSuccess;
 }

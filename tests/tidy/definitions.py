@@ -220,28 +220,39 @@ def names_of_precompiled_headers_are_theirs(tree):
 OF_THE_SYSTEM = set("bind close connect kill listen open pipe poll read send select stat time write".split())
 
 
+APART = re.compile(r'list\(FILTER in_one_piece EXCLUDE REGEX "/\((.*?)\)|if\(NOT folder STREQUAL (\w+)\)')
+CORE_NOT = re.compile(r"TASUKI_CORE_SOURCES EXCLUDE REGEX \"/src/\((.*?)\)/")
+
+
 def in_one_piece(tree):
-    """The sources that builds under a sanitizer compile as one."""
-    text = tree.files.get("src/launch/CMakeLists.txt", "")
-    apart = re.search(r"list\(FILTER in_one_piece EXCLUDE REGEX \"/\((.*?)\)", text)
-    apart = set(apart.group(1).split("|")) if apart else set()
+    """The groups of sources that sanitized builds compile as one: each folder of the core, and mpiexec."""
+    texts = [tree.files.get(name, "") for name in ("CMakeLists.txt", "src/launch/CMakeLists.txt")]
+    apart = {word for text in texts for found in APART.findall(text) for word in "|".join(found).split("|")}
+    outside = {word for text in texts for found in CORE_NOT.findall(text) for word in found.split("|")}
+    groups = collections.defaultdict(list)
     for name, source in tree.select(".cpp"):
+        folder = name.rpartition("/")[0].removeprefix("src/")
         if name.startswith("src/launch/") and name.rpartition("/")[2].removesuffix(".cpp") not in apart:
-            yield name, source
+            groups["launch"].append((name, source))
+        elif name.startswith("src/") and folder.split("/")[0] not in outside | {"launch"}:
+            if folder.replace("/", "_") not in apart:
+                groups[folder].append((name, source))
+    return groups
 
 
 def files_in_one_piece_have_their_own_names(tree):
     """What two of these files have for themselves has two names, and none is a name of the system's calls."""
-    first, wrong = {}, []
-    for name, text in in_one_piece(tree):
-        for one in definitions_in(name, text, local=True):
+    wrong = []
+    for files in in_one_piece(tree).values():
+        first = {}
+        for one in (one for name, text in files for one in definitions_in(name, text, local=True)):
             where = f"{one.file}:{one.line}: {one.what} {one.name}"
-            base = one.name.split("(")[0].rpartition("::")[2]
+            scope, _, base = one.name.split("(")[0].rpartition("::")
             other = first.setdefault(re.sub(r"\bconst\b|[&\s]", "", one.name), one)
             if other.file != one.file:
                 wrong.append(
                     f"{where} is also in {other.file}:{other.line}, which is compiled in one piece with it"
                 )
-            if one.what == "function" and base in OF_THE_SYSTEM:
+            if one.what == "function" and base in OF_THE_SYSTEM and scope == scope.lower():
                 wrong.append(f"{where} hides the system's from files that are compiled in one piece with it")
     return wrong

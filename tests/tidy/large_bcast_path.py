@@ -34,10 +34,8 @@ PATH = {
     "src/coll/choice/selector.hpp": {"choose": ()},
     "src/coll/shm/single_copy_move.cpp": {
         "single_copy_bcast": ("exposed", "get_vector"),
-        "get_vector": ("exposed", "input_of", "output_of"),
+        "get_vector": ("exposed",),
         "exposed": (),
-        "input_of": (),
-        "output_of": (),
     },
     "src/coll/run/single_copy_steps.cpp": {
         "begin_single_copy": ("add", "prepare"),
@@ -68,7 +66,7 @@ BESIDE = {
     *("refuse", "call_recorded", "check_length", "look_for_cuts"),
     *("awaits_hold", "ends_awake", "activate"),
     *("run_step", "combine", "accept", "memory_of", "refuse_memory", "is_copied", "is_read"),
-    *("problem", "parameters", "parameters_for", "round_up", "set_choice"),
+    *("problem", "parameters", "parameters_for", "round_up", "set_choice", "input_of", "output_of"),
 }
 
 

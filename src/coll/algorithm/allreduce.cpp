@@ -10,8 +10,6 @@
 namespace tasuki {
 namespace {
 
-constexpr Place kResult{Space::kReceive, 0};
-
 void copy_input(Schedule& schedule, const Reduction& data, Place to) {
   if (data.input() == to) return;
   schedule.copy(data.input(), data.count, kReduced, to, data.count, kReduced);

@@ -7,11 +7,7 @@
 #include "coll/algorithm/tree.hpp"
 
 namespace tasuki {
-namespace {
-
-constexpr Place kResult{Space::kReceive, 0};
-
-}  // namespace
+namespace {}  // namespace
 
 void bcast_knomial(Schedule& schedule, Member self, int root, const Elements& data, int radix) {
   const TreePlace at = tree_place(self, root, radix);

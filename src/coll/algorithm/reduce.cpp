@@ -5,11 +5,7 @@
 #include "coll/algorithm/tree.hpp"
 
 namespace tasuki {
-namespace {
-
-constexpr Place kResult{Space::kReceive, 0};
-
-}  // namespace
+namespace {}  // namespace
 
 void reduce_halving(Schedule& schedule, Member self, int root, const Reduction& data) {
   const Fold fold(self.size, root);

@@ -9,8 +9,6 @@
 namespace tasuki {
 namespace {
 
-constexpr Place kResult{Space::kReceive, 0};
-
 Count offset_of(const Blocks& parts, int rank) {
   return parts.elements_before(rank) * parts.type.extent;
 }

@@ -4,8 +4,6 @@
 namespace tasuki {
 namespace {
 
-constexpr Place kResult{Space::kReceive, 0};
-
 /// The result buffers of the ranks from `first` on hold one vector each; afterwards each holds the sum over
 /// those from `first` to its own. After the round with distance d a rank has the sum of the last 2 d vectors.
 void scan_from(Schedule& schedule, Member self, int first, const Reduction& data, Place room) {

@@ -7,8 +7,6 @@
 namespace tasuki {
 namespace {
 
-constexpr Place kResult{Space::kReceive, 0};
-
 /// Runs an algorithm among the local group.
 template <class Algorithm>
 void locally(Schedule& schedule, Algorithm&& algorithm) {

@@ -57,8 +57,8 @@ Blocks receive_blocks(const Datatype& type, CountArray counts, CountArray displa
           .displacement_bytes = type.extent};
 }
 
-auto allgather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-                    Datatype* recvtype) {
+auto neighbor_allgather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+                             Count recvcount, Datatype* recvtype) {
   return [=](Execution& execution) -> Code {
     execution.describe(CollectiveCall::kNeighborAllgather);
     execution.arguments = {sendbuf, recvbuf, sendtype, recvtype};
@@ -68,8 +68,8 @@ auto allgather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, vo
   };
 }
 
-auto allgatherv_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
-                     CountArray recvcounts, CountArray displs, Datatype* recvtype) {
+auto neighbor_allgatherv_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+                              CountArray recvcounts, CountArray displs, Datatype* recvtype) {
   return [=](Execution& execution) -> Code {
     execution.describe(CollectiveCall::kNeighborAllgatherv);
     execution.arguments = {sendbuf, recvbuf, sendtype, recvtype};
@@ -79,8 +79,8 @@ auto allgatherv_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, v
   };
 }
 
-auto alltoall_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-                   Datatype* recvtype) {
+auto neighbor_alltoall_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+                            Count recvcount, Datatype* recvtype) {
   return [=](Execution& execution) -> Code {
     execution.describe(CollectiveCall::kNeighborAlltoall);
     execution.arguments = {sendbuf, recvbuf, sendtype, recvtype};
@@ -89,8 +89,9 @@ auto alltoall_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, voi
   };
 }
 
-auto alltoallv_plan(const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype* sendtype,
-                    void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype* recvtype) {
+auto neighbor_alltoallv_plan(const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                             Datatype* sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+                             Datatype* recvtype) {
   return [=](Execution& execution) -> Code {
     execution.describe(CollectiveCall::kNeighborAlltoallv);
     execution.arguments = {sendbuf, recvbuf, sendtype, recvtype};
@@ -101,9 +102,9 @@ auto alltoallv_plan(const void* sendbuf, CountArray sendcounts, CountArray sdisp
   };
 }
 
-auto alltoallw_plan(const void* sendbuf, CountArray sendcounts, CountArray sdispls,
-                    Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
-                    Datatype* const* recvtypes) {
+auto neighbor_alltoallw_plan(const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                             Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts,
+                             CountArray rdispls, Datatype* const* recvtypes) {
   return [=](Execution& execution) -> Code {
     execution.describe(CollectiveCall::kNeighborAlltoallw);
     if (const Code code = check_neighborhood(execution.comm()); code != 0) return code;
@@ -138,104 +139,108 @@ namespace api {
 
 Code neighbor_allgather(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
                         Count recvcount, Datatype* recvtype, Comm* comm) {
-  return run_collective(*comm, allgather_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
+  return run_collective(*comm,
+                        neighbor_allgather_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
 }
 
 Code ineighbor_allgather(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
                          Count recvcount, Datatype* recvtype, Comm* comm, Request** request) {
-  return start_collective(*comm, request,
-                          allgather_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
+  return start_collective(
+      *comm, request, neighbor_allgather_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
 }
 
 Code neighbor_allgather_init(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype,
                              void* recvbuf, Count recvcount, Datatype* recvtype, Comm* comm, Info*,
                              Request** request) {
-  return prepare_collective(*comm, request,
-                            allgather_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
+  return prepare_collective(
+      *comm, request, neighbor_allgather_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
 }
 
 Code neighbor_allgatherv(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
                          CountArray recvcounts, CountArray displs, Datatype* recvtype, Comm* comm) {
-  return run_collective(*comm,
-                        allgatherv_plan(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype));
+  return run_collective(
+      *comm, neighbor_allgatherv_plan(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype));
 }
 
 Code ineighbor_allgatherv(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
                           CountArray recvcounts, CountArray displs, Datatype* recvtype, Comm* comm,
                           Request** request) {
   return start_collective(
-      *comm, request, allgatherv_plan(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype));
+      *comm, request,
+      neighbor_allgatherv_plan(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype));
 }
 
 Code neighbor_allgatherv_init(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype,
                               void* recvbuf, CountArray recvcounts, CountArray displs, Datatype* recvtype,
                               Comm* comm, Info*, Request** request) {
   return prepare_collective(
-      *comm, request, allgatherv_plan(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype));
+      *comm, request,
+      neighbor_allgatherv_plan(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype));
 }
 
 Code neighbor_alltoall(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
                        Count recvcount, Datatype* recvtype, Comm* comm) {
-  return run_collective(*comm, alltoall_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
+  return run_collective(*comm,
+                        neighbor_alltoall_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
 }
 
 Code ineighbor_alltoall(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
                         Count recvcount, Datatype* recvtype, Comm* comm, Request** request) {
   return start_collective(*comm, request,
-                          alltoall_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
+                          neighbor_alltoall_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
 }
 
 Code neighbor_alltoall_init(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
                             Count recvcount, Datatype* recvtype, Comm* comm, Info*, Request** request) {
-  return prepare_collective(*comm, request,
-                            alltoall_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
+  return prepare_collective(
+      *comm, request, neighbor_alltoall_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
 }
 
 Code neighbor_alltoallv(Process&, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
                         Datatype* sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls,
                         Datatype* recvtype, Comm* comm) {
-  return run_collective(
-      *comm, alltoallv_plan(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype));
+  return run_collective(*comm, neighbor_alltoallv_plan(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+                                                       recvcounts, rdispls, recvtype));
 }
 
 Code ineighbor_alltoallv(Process&, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
                          Datatype* sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls,
                          Datatype* recvtype, Comm* comm, Request** request) {
-  return start_collective(
-      *comm, request,
-      alltoallv_plan(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype));
+  return start_collective(*comm, request,
+                          neighbor_alltoallv_plan(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+                                                  rdispls, recvtype));
 }
 
 Code neighbor_alltoallv_init(Process&, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
                              Datatype* sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls,
                              Datatype* recvtype, Comm* comm, Info*, Request** request) {
-  return prepare_collective(
-      *comm, request,
-      alltoallv_plan(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype));
+  return prepare_collective(*comm, request,
+                            neighbor_alltoallv_plan(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+                                                    recvcounts, rdispls, recvtype));
 }
 
 Code neighbor_alltoallw(Process&, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
                         Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
                         Datatype* const* recvtypes, Comm* comm) {
-  return run_collective(*comm, alltoallw_plan(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
-                                              rdispls, recvtypes));
+  return run_collective(*comm, neighbor_alltoallw_plan(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+                                                       recvcounts, rdispls, recvtypes));
 }
 
 Code ineighbor_alltoallw(Process&, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
                          Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
                          Datatype* const* recvtypes, Comm* comm, Request** request) {
-  return start_collective(
-      *comm, request,
-      alltoallw_plan(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes));
+  return start_collective(*comm, request,
+                          neighbor_alltoallw_plan(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+                                                  recvcounts, rdispls, recvtypes));
 }
 
 Code neighbor_alltoallw_init(Process&, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
                              Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts,
                              CountArray rdispls, Datatype* const* recvtypes, Comm* comm, Info*,
                              Request** request) {
-  return prepare_collective(
-      *comm, request,
-      alltoallw_plan(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes));
+  return prepare_collective(*comm, request,
+                            neighbor_alltoallw_plan(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+                                                    recvcounts, rdispls, recvtypes));
 }
 
 }  // namespace api

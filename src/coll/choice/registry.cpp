@@ -110,7 +110,6 @@ void write(Schedule& schedule, const Team& team, const CallData& data) {
   });
 }
 
-constexpr Place kResult{Space::kReceive, 0};
 constexpr Count kWindowBytes = 256 * 1024;  // how much of a pairwise exchange a round has at least
 
 // The flag-based collectives (coll/shm/flag_collectives.hpp): they write no schedule, and are chosen before

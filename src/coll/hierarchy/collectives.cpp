@@ -8,8 +8,6 @@
 namespace tasuki::hierarchy {
 namespace {
 
-constexpr Place kResult{Space::kReceive, 0};
-
 Elements elements_of(const Reduction& vector) {
   return {.element = kReduced, .type = vector.type, .count = vector.count};
 }

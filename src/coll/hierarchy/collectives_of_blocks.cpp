@@ -13,9 +13,6 @@
 namespace tasuki::hierarchy {
 namespace {
 
-Elements bytes_at(Space space, Count bytes) {
-  return {.space = space, .element = ElementType::kBytes, .count = bytes};
-}
 Blocks byte_blocks_at(Space space, Count block) {
   return {.space = space, .element = ElementType::kBytes, .count = block};
 }

@@ -26,9 +26,6 @@ Count short_bytes(Count bytes) {
   return is_long(bytes) ? 0 : bytes;
 }
 
-Elements bytes_at(Space space, Count bytes) {
-  return {.space = space, .element = ElementType::kBytes, .count = bytes};
-}
 Blocks byte_blocks_at(Parts& parts, Space space, std::vector<Count> bytes) {
   return parts.in_a_row({.space = space, .element = ElementType::kBytes}, std::move(bytes));
 }

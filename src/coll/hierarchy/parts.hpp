@@ -125,4 +125,9 @@ class Parts {
   int root_;
 };
 
+/// So many bytes at the beginning of the buffer.
+inline Elements bytes_at(Space space, Count bytes) {
+  return {.space = space, .element = ElementType::kBytes, .count = bytes};
+}
+
 }  // namespace tasuki::hierarchy

@@ -12,8 +12,6 @@
 namespace tasuki {
 namespace {
 
-constexpr Place kResult{Space::kReceive, 0};
-
 /// A run of equal units of which a part travels along each tree.
 struct Stream {
   Place place;

@@ -72,6 +72,7 @@ struct Place {
     return a.space == b.space && a.offset == b.offset && a.member == b.member;
   }
 };
+inline constexpr Place kResult{Space::kReceive, 0};
 inline bool is_exposed(Place place) {
   return place.space >= Space::kInput;
 }
@@ -100,12 +101,12 @@ enum class ElementType : std::uint8_t {
 /// Elements in one of the call's buffers of which the schedule speaks as dense bytes.
 struct ExposedBuffer {
   enum class Use : std::uint8_t {
-    kOwn,      // only this rank touches it, by moves: it is not offered, and need be neither global nor dense
-    kResult,   // only this rank touches it, but it combines there: it is not offered
-    kRead,     // others read what it holds when it is offered
-    kSaved,    // the same, but others see a copy, so that this rank may overwrite the buffer meanwhile
-    kKept,     // the same, and the copy outlives the schedule: its owner does not wait for its readers
-    kWritten,  // this rank and others write it, and may read what is written
+    kOwn,  // only this rank touches it, by moves: it is not offered, and need be neither global nor dense
+    kCombined,  // only this rank touches it, but it combines there: it is not offered
+    kRead,      // others read what it holds when it is offered
+    kSaved,     // the same, but others see a copy, so that this rank may overwrite the buffer meanwhile
+    kKept,      // the same, and the copy outlives the schedule: its owner does not wait for its readers
+    kWritten,   // this rank and others write it, and may read what is written
   };
   Place place = {};
   Count count = 0;

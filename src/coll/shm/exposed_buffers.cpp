@@ -55,8 +55,9 @@ Code ExposedBuffers::prepare(Comm& comm) {
     if (is_single_copy && exposed.dense != nullptr)
       exposed.address =
           process_.symmetric_heap->locate(exposed.dense, static_cast<std::size_t>(exposed.bytes)).address;
-    exposed.staged = is_single_copy ? exposed.address == 0
-                                    : exposed.use == ExposedBuffer::Use::kResult && exposed.dense == nullptr;
+    exposed.staged = is_single_copy
+                         ? exposed.address == 0
+                         : exposed.use == ExposedBuffer::Use::kCombined && exposed.dense == nullptr;
     if (exposed.staged) needed += round_up(exposed.bytes);
   }
   const bool has_room = offered_ <= kEntriesInRoom;

@@ -25,6 +25,16 @@ namespace tasuki {
 /// operands.
 inline constexpr Count kPieceBytes = 8 * 1024;
 
+inline constexpr Count kCacheLineBytes = 64;
+inline constexpr int kOffered = 1;  // the first flag: the rank's buffer may be used
+
+inline Place input_of(int member) {
+  return {Space::kInput, 0, member};
+}
+inline Place output_of(int member) {
+  return {Space::kOutput, 0, member};
+}
+
 /// The elements that the rank with this number works on where the ranks divide a vector among themselves.
 /// Slices begin at multiples of a cache line's worth of elements.
 struct Slice {

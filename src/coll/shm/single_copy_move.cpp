@@ -9,16 +9,8 @@
 namespace tasuki {
 namespace {
 
-constexpr int kOffered = 1;
 constexpr int kThrough = 2;  // with the others' exposed buffers
-constexpr Count kCacheLineBytes = 64;
 
-Place input_of(int member) {
-  return {Space::kInput, 0, member};
-}
-Place output_of(int member) {
-  return {Space::kOutput, 0, member};
-}
 Place block_for_me(int member) {
   return {Space::kBlockForMe, 0, member};
 }

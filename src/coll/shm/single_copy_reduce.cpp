@@ -13,19 +13,10 @@
 namespace tasuki {
 namespace {
 
-constexpr int kOffered = 1;
 constexpr int kSliceIsReduced = 2;
-constexpr Count kCacheLineBytes = 64;
 
 Count piece_of(const Reduction& data) {
   return std::max<Count>(1, kPieceBytes / std::max<Count>(1, data.type.size));
-}
-
-Place input_of(int member) {
-  return {Space::kInput, 0, member};
-}
-Place output_of(int member) {
-  return {Space::kOutput, 0, member};
 }
 
 ExposedBuffer exposed_input(const Reduction& data) {
@@ -110,7 +101,7 @@ void single_copy_reduce_copy(Schedule& schedule, Member self, int root, const Re
     schedule.end_round();
     return;
   }
-  schedule.exposed.push_back(exposed_output(data.count, ExposedBuffer::Use::kResult));
+  schedule.exposed.push_back(exposed_output(data.count, ExposedBuffer::Use::kCombined));
   const Place sum = self.size > 2 ? piece_room(schedule, data) : Place{};
   begin(schedule, data);
   const std::size_t first_step = schedule.begin_pieces();
@@ -157,7 +148,7 @@ SingleCopyCost single_copy_allreduce_cost(int size, double bytes) {
 
 void single_copy_reduce_scatter(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts) {
   const Count count = parts.count_of(self.rank);
-  schedule.exposed = {exposed_input(data), exposed_output(count, ExposedBuffer::Use::kResult)};
+  schedule.exposed = {exposed_input(data), exposed_output(count, ExposedBuffer::Use::kCombined)};
   const Place sum = self.size > 2 ? piece_room(schedule, data) : Place{};
   begin(schedule, data);
   Count first = 0;

@@ -9,10 +9,7 @@ namespace {
 
 // Nanoseconds, of files in memory on the machine that bench/io.cpp was written on. Slower storage has more
 // for a call and a byte on either side, so the choice stays.
-constexpr double kCallNs = 600;           // a run of the file that is moved by itself
 constexpr double kOwnCallNs = 900;        // the same of each rank's own: ranks touch the same pages
-constexpr double kMeetingCallNs = 1050;   // a write that waits for those of others
-constexpr double kPieceNs = 150;          // a run that touches the next one: a piece of a call
 constexpr double kPieceByteNs = 0.02;     // and what its bytes cost more than those of a buffer
 constexpr double kWriteByteNs = 0.22;     // by the system, for one rank at a time
 constexpr double kTurnsFactor = 1.2;      // where ranks take turns at that

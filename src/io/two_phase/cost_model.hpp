@@ -15,6 +15,11 @@
 
 namespace tasuki {
 
+// Nanoseconds (cost_model.cpp has more, and where they are from); a slice decides by them, too.
+inline constexpr double kCallNs = 600;          // a run of the file that is moved by itself
+inline constexpr double kMeetingCallNs = 1050;  // a write that waits for those of others
+inline constexpr double kPieceNs = 150;         // a run that touches the next one: a piece of a call
+
 /// What a collective access is like, all ranks together.
 struct AccessShape {
   bool write = false;

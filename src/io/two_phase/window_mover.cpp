@@ -5,6 +5,7 @@
 
 #include "base/system/clock.hpp"
 #include "io/access/read_modify_write.hpp"
+#include "io/two_phase/cost_model.hpp"
 #include "progress/progress.hpp"
 
 namespace tasuki {
@@ -16,10 +17,7 @@ constexpr Count kRunsWindowBytes =
     8 << 20;  // of a slice that is moved by runs: how long others wait for its lock
 
 // What decides between the two ways of a slice, in nanoseconds; io/two_phase/cost_model.cpp has more of them.
-constexpr double kCallNs = 600;       // a run that the file's next run does not touch: one more system call
 constexpr double kDiskCallNs = 1200;  // the same of a write to a file that does not lie in memory
-constexpr double kTurnCallNs = 1050;  // of a write in turn with other aggregators
-constexpr double kPieceNs = 150;      // a run that it does touch: one more piece of a call
 constexpr double kCopyNs = 0.15;      // a byte between memory and buffer
 constexpr double kFileByteNs = 0.15;  // a byte between memory and file
 constexpr Count kLongRunBytes = 4096;
@@ -69,7 +67,7 @@ WindowMover::WindowMover(Course& course, File& file, const AccessPlan& plan, con
       by_runs_(plan.by_runs),
       call_ns_(!plan.write                   ? kCallNs
                : !file.in_memory             ? kDiskCallNs
-               : plan.aggregators.size() > 1 ? kTurnCallNs
+               : plan.aggregators.size() > 1 ? kMeetingCallNs
                                              : kCallNs),
       can_fill_holes_(can_fill_holes(file)),
       slice_bytes_(course.waits() ? kSliceBytes : kCarriedSliceBytes),

@@ -6,12 +6,12 @@
 #include <utility>
 
 namespace tasuki {
-namespace {
 
-/// Where the first byte of the element lies, relative to it.
 Count first_place(const Layout& layout) {
-  return static_cast<Count>(tasuki::run_at({0, 1, 0, layout}, 0).place);
+  return static_cast<Count>(run_at({0, 1, 0, layout}, 0).place);
 }
+
+namespace {
 
 Count bytes_before(const Layout& node, Count place);
 

@@ -64,6 +64,9 @@ class FileMap {
   bool are_tiles_ordered_ = true;  // also with those that follow
 };
 
+/// Where the first byte of an element of this layout lies, relative to it.
+Count first_place(const Layout& layout);
+
 /// One rank's data in a window: `range` of `map`.
 struct MappedRange {
   const FileMap* map;

@@ -21,10 +21,6 @@ constexpr Count kStepsMin = 1024;         // runs that are merged in any case
 constexpr Count kWindowBytesAStep = 512;  // a run costs about as much as reading so many bytes
 constexpr Offset kNever = INT64_MAX;
 
-Count first_place(const Layout& layout) {
-  return static_cast<Count>(run_at({0, 1, 0, layout}, 0).place);
-}
-
 Count end_place(const Layout& layout) {
   return static_cast<Count>(run_at({0, 1, 0, layout}, layout.size - 1).place) + 1;
 }

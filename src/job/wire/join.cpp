@@ -46,11 +46,6 @@ constexpr char kWatchKey[] = "watch";
 constexpr char kSilenceVariable[] = "TASUKI_HOST_SILENCE_SECONDS";  // as for our mpiexec
 constexpr std::int64_t kSilenceSeconds = 5;
 
-std::size_t round_to_page(std::size_t bytes) {
-  constexpr std::size_t kPage = 4096;
-  return (bytes + kPage - 1) / kPage * kPage;
-}
-
 std::uint64_t namespace_number(const char* file) {
   struct stat info {};
   return stat(file, &info) == 0 ? info.st_ino : 0;

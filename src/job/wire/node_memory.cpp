@@ -17,12 +17,6 @@
 namespace tasuki::wire {
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;  // alignment of the parts, whatever the machine's page
-
-std::size_t round_to_page(std::size_t bytes) {
-  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
-}
-
 /// Makes the file at least that large; another rank may have made it larger, and may do so meanwhile.
 bool grow(int fd, std::size_t bytes) {
   struct stat info {};

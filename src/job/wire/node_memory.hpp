@@ -20,6 +20,12 @@
 
 namespace tasuki::wire {
 
+inline constexpr std::size_t kPageBytes = 4096;  // alignment of the parts, whatever the machine's page
+
+inline constexpr std::size_t round_to_page(std::size_t bytes) {
+  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
 struct alignas(64) NodeHeader {
   std::uint64_t id;                         // writer: the maker, first of all
   std::atomic<std::uint64_t> region_bytes;  // writer: the first rank to get there; 0 before

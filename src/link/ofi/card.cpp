@@ -18,7 +18,6 @@ namespace tasuki::ofi {
 namespace {
 
 constexpr const char* kFormat = "1";
-constexpr std::size_t kNameBytesMax = 128;
 constexpr const char* kDigits = "0123456789abcdef";
 
 /// No blanks, and not empty.

@@ -5,10 +5,13 @@
 // Pure but for Probe. Thread safety: none.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 namespace tasuki::ofi {
+
+inline constexpr std::size_t kNameBytesMax = 128;
 
 struct Card {
   std::string provider;

@@ -13,7 +13,6 @@ namespace {
 
 using ofi::Probe;
 
-constexpr std::int64_t kMillisecondNs = 1'000'000;
 // The launcher names the root cause of what a lost packet only follows from.
 constexpr std::int64_t kBrokenNs = 500 * kMillisecondNs;
 constexpr std::int64_t kPatienceNsMax = std::int64_t{3600} * 1000 * kMillisecondNs;

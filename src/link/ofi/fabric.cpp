@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/system/random_number.hpp"
+#include "link/ofi/card.hpp"
 #include "link/ofi/frame.hpp"
 #include "link/ofi/offers.hpp"
 
@@ -25,7 +26,6 @@ constexpr std::size_t kSmallBytes = 2176;  // the longest small packet with what
 static_assert(kSmallBytes % 64 == 0 && kSmallBytes >= kHeadAt + sizeof(HeadWords) + kPutBytesMax &&
               kSmallBytes >= kHeadAt + kBundleBytesMax);
 constexpr std::size_t kSlabBytes = 256 << 10;
-constexpr std::size_t kNameBytesMax = 128;
 constexpr int kCompletionsPerRead = 32;
 constexpr int kKeyTries = 8;  // where keys are short, two may be alike
 constexpr int kNamesMax = 32;

@@ -76,6 +76,8 @@
 
 namespace tasuki {
 
+inline constexpr std::int64_t kMillisecondNs = 1'000'000;
+
 class OfiLink final : public OuterLink {
  public:
   static constexpr std::uint32_t kBulkBytesMax = 64 << 10;

@@ -56,7 +56,7 @@ int OfiLink::join(const PeerAddress& address, std::string* error) {
 int OfiLink::add_other(const PeerAddress& address, std::string* error) {
   auto card = std::make_unique<ofi::Card>();
   Secret key;
-  if (!ofi::read(address, &key, card.get())) {
+  if (!ofi::read_address(address, &key, card.get())) {
     *error = "rank " + std::to_string(address.name.rank) +
              " of another job is on another host, and has no network that it could be reached by";
     return -1;
@@ -103,7 +103,7 @@ void OfiLink::take_newcomer(const Frame& frame, const Buffer& buffer, PacketSink
   const auto known = std::find_if(others_.begin(), others_.end(), is_it);
   Secret key;
   ofi::Card card;
-  if (known != others_.end() && ofi::read(words.from, &key, &card) && key != other(*known).key) {
+  if (known != others_.end() && ofi::read_address(words.from, &key, &card) && key != other(*known).key) {
     end_other(*known, false, {});  // it has left and come back
     if (!std::exchange(other(*known).told, true) && sink != nullptr) sink->peer_ended(*known, true);
   }

@@ -39,7 +39,7 @@ bool append(const Secret& key, const Card& card, PeerAddress* address) {
   return true;
 }
 
-bool read(const PeerAddress& address, Secret* key, Card* card) {
+bool read_address(const PeerAddress& address, Secret* key, Card* card) {
   *card = {};
   if (address.length <= kBefore + sizeof key->words || address.length > PeerAddress::kBytesMax) return false;
   std::string bytes(reinterpret_cast<const char*>(address.bytes.data()) + kBefore, address.length - kBefore);

@@ -32,6 +32,6 @@ struct OtherProcess {
 /// Returns false when there is no room.
 bool append(const Secret& key, const Card& card, PeerAddress* address);
 /// Reads them. Returns false when the address says nothing of a network, or nothing that can be right.
-bool read(const PeerAddress& address, Secret* key, Card* card);
+bool read_address(const PeerAddress& address, Secret* key, Card* card);
 
 }  // namespace tasuki::ofi

@@ -30,7 +30,7 @@ constexpr std::uint32_t kPollsAwakeMax =
 constexpr int kStranger = -1;
 constexpr int kNewcomer = -2;
 
-Frame frame_of(const Buffer& buffer) {
+Frame received_frame(const Buffer& buffer) {
   Frame frame;
   std::memcpy(&frame, buffer.memory + ofi::kFrameAt, sizeof frame);
   return frame;
@@ -130,7 +130,7 @@ int OfiLink::source_of(const Frame& frame) const {
 
 /// Returns how many packets were delivered.
 int OfiLink::received(Buffer* buffer, std::size_t bytes, PacketSink* sink) {
-  const Frame frame = frame_of(*buffer);
+  const Frame frame = received_frame(*buffer);
   const int source = bytes >= sizeof frame ? source_of(frame) : kStranger;
   if (source == kStranger) {
     drop_stranger(bytes);
@@ -193,7 +193,7 @@ void OfiLink::hold(int source, Buffer* buffer, std::uint32_t number) {
 /// Returns how many packets that were.
 int OfiLink::deliver(int source, Buffer* buffer, PacketSink& sink) {
   Peer& from = at(source);
-  const Frame frame = frame_of(*buffer);
+  const Frame frame = received_frame(*buffer);
   const bool small = frame.kind == FrameKind::kSmall;
   ++from.received;
   from.talked = true;

@@ -11,7 +11,6 @@ namespace {
 
 using ofi::Probe;
 
-constexpr std::int64_t kMillisecondNs = 1'000'000;
 // A host that refuses is asked again for so long: its rank may have died, which the launcher tells then.
 constexpr std::int64_t kRefusedNs = 500 * kMillisecondNs;
 constexpr std::int64_t kAgainNs = 100 * kMillisecondNs;

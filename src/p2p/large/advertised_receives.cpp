@@ -11,7 +11,6 @@ namespace {
 
 using Line = AdvertisedReceive;
 
-constexpr std::uint32_t kAllLines = (1u << kAdvertisedReceives) - 1;
 constexpr int kLooksMax = kAdvertisedReceives;  // at receives that were posted earlier
 constexpr std::size_t kWaitedForMax = 4;        // senders
 /// From here on a nonblocking send leaves the copy to the rank that waits.

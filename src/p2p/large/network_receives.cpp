@@ -32,7 +32,6 @@ namespace {
 
 constexpr std::size_t kNamesMax = 1 << 16;
 constexpr int kLineBits = 4;
-constexpr std::uint32_t kAllLines = (1u << kAdvertisedReceives) - 1;
 static_assert(kAdvertisedReceives == 1 << kLineBits);
 
 constexpr std::uint32_t name_of(std::size_t index, std::uint16_t generation) {

@@ -6,7 +6,7 @@
 namespace tasuki::rma {
 namespace {
 
-constexpr Count kChunkBytes = 4096;  // fits the first-level cache twice
+constexpr Count kOperandsBytes = 4096;  // fits the first-level cache twice
 
 bool is_dense(const OriginBuffer* buffer) {
   return buffer == nullptr || buffer->type->contiguous;
@@ -40,9 +40,9 @@ void combine_mapped(const Combination& how, const OriginBuffer* origin, const Or
     return combine(how, target, 0, bytes, origin != nullptr ? origin->address : nullptr,
                    result != nullptr ? result->address : nullptr);
   }
-  const Count chunk_max = kChunkBytes / how.element_bytes() * how.element_bytes();
-  std::byte operands[kChunkBytes];
-  std::byte olds[kChunkBytes];
+  const Count chunk_max = kOperandsBytes / how.element_bytes() * how.element_bytes();
+  std::byte operands[kOperandsBytes];
+  std::byte olds[kOperandsBytes];
   PackCursor from(origin != nullptr ? *origin->type : *target.datatype,
                   origin != nullptr ? origin->count : 0);
   PackCursor to(result != nullptr ? *result->type : *target.datatype, result != nullptr ? result->count : 0);

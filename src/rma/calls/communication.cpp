@@ -67,7 +67,7 @@ Code check_attached(Process& process, const Win& win, const TargetBuffer& remote
       printed(remote.offset), remote.rank);
 }
 
-Code check_rank(Process& process, const Win& win, int target_rank) {
+Code check_target_rank(Process& process, const Win& win, int target_rank) {
   if (target_rank >= 0 && target_rank < win.comm->size()) return kSuccess;
   return process.fail(kErrRank, "target_rank = %d, expected 0..%d or MPI_PROC_NULL", target_rank,
                       win.comm->size() - 1);
@@ -76,7 +76,7 @@ Code check_rank(Process& process, const Win& win, int target_rank) {
 /// The target of an operation. An operation with a request is legal in passive target epochs only.
 Code find_target(Process& process, Win& win, int target_rank, Count target_disp, Count target_count,
                  Datatype* target_type, bool by_request, TargetBuffer* remote) {
-  if (const Code code = check_rank(process, win, target_rank)) return code;
+  if (const Code code = check_target_rank(process, win, target_rank)) return code;
   const char* wrong =
       by_request ? win.epoch.may_access_by_request(target_rank) : win.epoch.may_access(target_rank);
   if (wrong != nullptr) return process.fail(kErrRmaSync, "%s", wrong);

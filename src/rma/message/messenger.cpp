@@ -20,7 +20,6 @@ constexpr std::size_t kQueueBytesMax = std::size_t{1} << 20;
 constexpr Count kMessageBytesMin = 1024;
 constexpr std::size_t kTypesMax = 128;  // that an origin keeps known to its targets
 constexpr int kHeaderTag = 0;
-constexpr std::uint32_t kTags = 1u << 29;  // tags of data that goes to a target; those of gets are above
 constexpr int kBatchesPerPoll = 64;
 // An access of more bytes leaves at once, as does a batch that has grown to as many.
 constexpr Count kDelayedBytesMax = 8192;

@@ -13,8 +13,6 @@
 namespace tasuki::rma {
 namespace {
 
-constexpr std::uint32_t kTags = 1u << 29;
-
 /// Whether [address, address + bytes) lies in one region, or in several of which each begins where the one
 /// before it ends. REQUIRES: bytes > 0.
 bool is_covered(const std::vector<Region>& attached, std::uintptr_t address, Count bytes) {

@@ -230,7 +230,7 @@ class SingleCopySimulation {
       case Step::Action::kAccept:
         for (Dense& dense : members_[index].exposed)
           if (dense.is_staged && (dense.exposed.use == ExposedBuffer::Use::kWritten ||
-                                  dense.exposed.use == ExposedBuffer::Use::kResult))
+                                  dense.exposed.use == ExposedBuffer::Use::kCombined))
             copy(index, dense, false);
         return;
       default:

@@ -358,7 +358,7 @@ TEST_F(OfiOtherJobsTest, WhoHasAnotherKeyIsAStranger) {
   PeerAddress address = other.address();
   ofi::Card card;
   ofi::Secret key;
-  ASSERT_TRUE(ofi::read(address, &key, &card));
+  ASSERT_TRUE(ofi::read_address(address, &key, &card));
   PeerAddress forged = Alone(20).address();  // has the mailbox of nobody, and is of the same job
   forged.length = sizeof(SegmentAddress);
   ASSERT_TRUE(ofi::append({{key.words[0], key.words[1] ^ 1}}, card, &forged));
@@ -379,12 +379,12 @@ TEST_F(OfiOtherJobsTest, AddressesSayWhatTheyCan) {
   const PeerAddress address = one.address();
   ofi::Card card;
   ofi::Secret key;
-  ASSERT_TRUE(ofi::read(address, &key, &card));
+  ASSERT_TRUE(ofi::read_address(address, &key, &card));
   EXPECT_EQ(ofi::to_text(card), one.link->card());
   EXPECT_LE(to_text(address).size(), kAddressTextMax);
   PeerAddress short_one = address;
   for (short_one.length = 0; short_one.length < address.length; ++short_one.length) {
-    if (ofi::read(short_one, &key, &card)) {
+    if (ofi::read_address(short_one, &key, &card)) {
       EXPECT_EQ(card.name, ofi::Card(card).name);
     }
   }
@@ -395,7 +395,7 @@ TEST_F(OfiOtherJobsTest, AddressesSayWhatTheyCan) {
   ASSERT_TRUE(ofi::append(key, card, &full));
   EXPECT_EQ(full.length, PeerAddress::kBytesMax);
   ofi::Card cut;
-  ASSERT_TRUE(ofi::read(full, &key, &cut));
+  ASSERT_TRUE(ofi::read_address(full, &key, &cut));
   EXPECT_EQ(cut.provider, card.provider);
   EXPECT_EQ(cut.name, card.name);
   card.name.assign(120, 'n');
