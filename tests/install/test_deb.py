@@ -1,5 +1,5 @@
 """`make deb`, and its packages in a bare Debian: installed, an MPI program compiled and run by the names that
-update-alternatives gives, and removed without a trace.
+update-alternatives gives, and removed without a trace; and the same beside Debian's MPICH and Open MPI.
 
 Building everything once more and making a Debian takes minutes: only `make test-long` (TASUKI_TEST_LONG=1)
 does. What can be told without building is tested always.
@@ -29,6 +29,39 @@ readlink -f /usr/bin/mpirun
 pkg-config --libs mpi
 tasuki --version
 man -w MPI_Send
+"""
+OTHERS = ("mpich", "libmpich-dev", "openmpi-bin", "libopenmpi-dev")
+# $1 names an MPI, or is auto: the alternatives become its, then a program is compiled and run twice by their names.
+CHOSEN = """\
+set -e
+cd /root
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+for name in mpi mpirun "mpi-$(gcc -print-multiarch)"; do
+  if [ "$1" = auto ]; then
+    update-alternatives --auto "$name"
+  else
+    update-alternatives --set "$name" "$(update-alternatives --list "$name" | grep "$1")"
+  fi >/dev/null
+done
+mpicc library.c -o by-mpicc
+mpirun -n 4 ./by-mpicc
+# shellcheck disable=SC2046  # options are words
+gcc library.c $(pkg-config --cflags --libs mpi) -o by-pkg-config
+mpiexec -n 2 ./by-pkg-config
+"""
+LIBRARY = r"""
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  int rank = 0, sum = 0, length = 0;
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Reduce(&rank, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  MPI_Get_library_version(text, &length);
+  if (rank == 0) printf("sum %d by %.5s\n", sum, text);
+  return MPI_Finalize();
+}
 """
 
 
@@ -95,12 +128,19 @@ def debian(tmp_path_factory):
 
 def inside(root, script):
     """In the Debian, with processes and devices of its own that end with it."""
-    mounts = "mount -t proc proc /proc && mount -t tmpfs tmpfs /dev/shm"
+    mounts = "mount -t proc proc /proc && mount -t sysfs sysfs /sys && mount -t tmpfs tmpfs /dev/shm"
     words = ["unshare", "--mount", "--pid", "--fork", "chroot", root, "sh", "-c", f"{mounts} && {script}"]
     variables = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive"}
     ran = subprocess.run(words, capture_output=True, text=True, env=variables, check=False)
     assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-3000:]
     return ran.stdout
+
+
+def install_packages(debian, folder):
+    (debian / "packages").mkdir(exist_ok=True)
+    for package in folder.glob("*.deb"):
+        (debian / "packages" / package.name).write_bytes(package.read_bytes())
+    inside(debian, "apt-get update && apt-get install -y --no-install-recommends /packages/*.deb")
 
 
 def files(root):
@@ -117,10 +157,7 @@ def test_a_bare_debian_takes_the_packages_and_gives_them_back(packages, debian):
     folder, commit = packages
     before = files(debian)
     (debian / "root/sum.c").write_text(RANKS)
-    (debian / "packages").mkdir()
-    for package in folder.glob("*.deb"):
-        (debian / "packages" / package.name).write_bytes(package.read_bytes())
-    inside(debian, "apt-get update && apt-get install -y --no-install-recommends /packages/*.deb")
+    install_packages(debian, folder)
     told = inside(debian, CHECKED).splitlines()
     assert told[:2] == ["sum 6", "sum 6"]
     assert told[2].endswith(f"commit {commit}") and told[3].endswith("/tasuki/bin/mpiexec")
@@ -128,3 +165,24 @@ def test_a_bare_debian_takes_the_packages_and_gives_them_back(packages, debian):
     assert told[6].endswith("/MPI_Send.3tasuki.gz")
     inside(debian, f"apt-get purge -y {' '.join(PACKAGES)}")
     assert files(debian) - before == set()
+
+
+@pytest.mark.skipif(not LONG, reason="builds everything: TASUKI_TEST_LONG=1")
+@pytest.mark.timeout(3600)
+def test_the_packages_and_other_mpis_stand_beside_each_other(packages, debian):
+    """No file is in two packages, update-alternatives gives the names to each in turn, and back."""
+    install = "apt-get update && apt-get install -y --no-install-recommends"
+    inside(debian, f"{install} {' '.join(OTHERS)}")
+    before = files(debian)
+    (debian / "root/library.c").write_text(LIBRARY)
+    (debian / "root/chosen.sh").write_text(CHOSEN)
+    install_packages(debian, packages[0])
+    others = {"mpich": "MPICH", "openmpi": "Open "}
+    for mpi, name in [("auto", "Open "), *others.items(), ("tasuki", "Tasuk"), *others.items()]:
+        told = inside(debian, f"sh /root/chosen.sh {mpi}").splitlines()
+        assert told == [f"sum 6 by {name}", f"sum 1 by {name}"], mpi
+    inside(debian, "sh /root/chosen.sh tasuki")
+    inside(debian, f"apt-get purge -y {' '.join(PACKAGES)}")
+    assert files(debian) - before == set()
+    told = inside(debian, "sh /root/chosen.sh auto").splitlines()
+    assert told == ["sum 6 by Open ", "sum 1 by Open "]
