@@ -31,7 +31,7 @@ tasuki --version
 man -w MPI_Send
 """
 OTHERS = ("mpich", "libmpich-dev", "openmpi-bin", "libopenmpi-dev")
-# $1 names an MPI, or is auto: the alternatives become its, then a program is compiled and run twice by their names.
+# $1 names an MPI, or is auto: the alternatives become its; a program is compiled and run twice by them.
 CHOSEN = """\
 set -e
 cd /root

@@ -32,19 +32,12 @@ class Unpacked:
     def share(self):
         return self.root / "usr/share"
 
-    def run(
-        self,
-        ranks,
-        *words,
-        launcher=PREFIX / "bin/mpiexec",
-        timeout=280,
-        cwd=None,
-        own_libraries="",
-        **variables,
-    ):
-        """Standard output of a run that ended well. `own_libraries` goes before those of the packages."""
+    def run(self, ranks, *words, launcher=(PREFIX / "bin/mpiexec",), cwd=None, **variables):
+        """Standard output of a run that ended well. Launchers of others need to be told of our library."""
         folders = [self.lib, self.lib / "blas", self.lib / "lapack"]
-        command = [str(word) for word in (PREFIX / "bin/mpiexec", "-n", ranks, *words)]
+        if launcher[0] != PREFIX / "bin/mpiexec":
+            folders.append(PREFIX / "lib")
+        command = [str(word) for word in (*launcher, "-n", ranks, *words)]
         changes = {"LD_LIBRARY_PATH": ":".join(map(str, folders)), "OMP_NUM_THREADS": "1", **variables}
         how = {"cwd": cwd, "env": os.environ | changes, "stdin": subprocess.DEVNULL, "timeout": 290}
         done = subprocess.run(command, capture_output=True, text=True, **how)

