@@ -53,8 +53,16 @@ class FileLane {
   virtual void begin(bool write, std::span<const FilePiece> pieces) = 0;
   /// Whether finish() need not wait. Does not wait itself.
   virtual bool is_over() = 0;
+  /// For a caller that would only wait: does a part of it that nobody has begun, some megabytes, and
+  /// returns true; false where there is none.
+  virtual bool help() { return false; }
   /// How the transfer came out, once it is over. REQUIRES: begin(), and no finish() since.
   virtual TransferResult finish() = 0;
+  /// All of a transfer in the call. REQUIRES: nothing has been begun and not finished.
+  virtual TransferResult move(bool write, std::span<const FilePiece> pieces) {
+    begin(write, pieces);
+    return finish();
+  }
 };
 
 class FileDriver {

@@ -23,17 +23,6 @@ bool is_one_call(std::span<const FilePiece> pieces) {
   return pieces.empty() || (pieces.size() == 1 && pieces[0].bytes <= kCallBytesMax);
 }
 
-/// What a copy to or from the page cache moves sooner than another thread begins.
-bool is_little(std::span<const FilePiece> pieces) {
-  constexpr Count kLittleBytes = 64 << 10;
-  Count bytes = 0;
-  for (const FilePiece& piece : pieces) {
-    bytes += piece.bytes;
-    if (bytes > kLittleBytes) return false;
-  }
-  return true;
-}
-
 /// An outcome that says nothing about the file.
 bool says_again(std::int64_t result) {
   return result == -EAGAIN || result == -EINTR || result == -ECANCELED;
@@ -84,15 +73,12 @@ void PieceMover::begin(bool write, std::span<const FilePiece> pieces) {
   go_on(write, pieces, &reached_);
 }
 
-void PieceMover::begin_apart(bool write, std::span<const FilePiece> pieces) {
-  end();
-  reached_ = {};
-  if (is_little(pieces)) {
-    go_on(write, pieces, &reached_, write ? 0 : RWF_NOWAIT);
-    if (write || reached_.done.error == 0) return;
-  }
-  if (has_ring()) return launch(write, pieces);
-  go_on(write, pieces, &reached_);
+bool PieceMover::read_from_cache(std::span<const FilePiece> pieces, TransferResult* result) {
+  if (!cache_tells_) return false;
+  Reached reached;
+  go_on(false, pieces, &reached, RWF_NOWAIT);
+  *result = reached.done;
+  return reached.done.error == 0;
 }
 
 TransferResult PieceMover::finish() {

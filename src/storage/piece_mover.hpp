@@ -31,12 +31,10 @@ class PieceMover {
   /// FileDriver's read_at() or write_at(), begin(), finish() and is_under_way().
   TransferResult move(bool write, std::span<const FilePiece> pieces);
   void begin(bool write, std::span<const FilePiece> pieces);
-  /// begin() for a lane (driver.hpp): by the ring, but for little that waits for no device.
-  void begin_apart(bool write, std::span<const FilePiece> pieces);
+  /// Reads without waiting for a device. Returns whether that was all; else `result` says nothing.
+  bool read_from_cache(std::span<const FilePiece> pieces, TransferResult* result);
   TransferResult finish();
   bool is_under_way() const { return under_way_; }
-  /// Whether finish() need not wait, but for what a ring leaves undone.
-  bool is_over() { return !under_way_ || ring_->is_over(); }
 
   /// Waits for what was begun and never finished.
   void end();

@@ -13,7 +13,7 @@
 
 #include "storage/mapped_writer.hpp"
 #include "storage/piece_mover.hpp"
-#include "storage/thread_ring.hpp"
+#include "storage/shared_lane.hpp"
 
 namespace tasuki {
 namespace {
@@ -37,37 +37,48 @@ TransferResult all_of(std::span<const FilePiece> pieces) {
   return done;
 }
 
-/// A lane that has a ring, or a thread, of its own.
-class PosixLane final : public FileLane {
+/// How pieces get to a file and back: by calls, a ring, or mapped windows. One transfer at a time.
+class Mover {
  public:
-  PosixLane(int fd, RingMaker make_ring) : mover_(fd, HintSwitch::kEnable, std::move(make_ring), {}) {}
-  ~PosixLane() override { mover_.end(); }
+  Mover(int fd, const OpenHow& how, const RingMaker& make_ring, PieceMover::Tell tell)
+      : mapped_(fd, how.read && how.write && how.several_write),
+        pieces_(fd, how.io_uring, make_ring, std::move(tell)) {}
 
-  void begin(bool write, std::span<const FilePiece> pieces) override { mover_.begin_apart(write, pieces); }
-  bool is_over() override { return mover_.is_over(); }
-  TransferResult finish() override { return mover_.finish(); }
+  TransferResult move(bool write, std::span<const FilePiece> pieces) {
+    if (write && mapped_.write(pieces)) return all_of(pieces);
+    return pieces_.move(write, pieces);
+  }
+  void begin(bool write, std::span<const FilePiece> pieces) {
+    written_.reset();
+    if (write && mapped_.write(pieces)) {
+      written_ = all_of(pieces);
+    } else {
+      pieces_.begin(write, pieces);
+    }
+  }
+  TransferResult finish() { return written_ ? *written_ : pieces_.finish(); }
+  bool is_under_way() const { return pieces_.is_under_way(); }
+  void end() { pieces_.end(); }
+
+  bool read_from_cache(std::span<const FilePiece> pieces, TransferResult* result) {
+    return pieces_.read_from_cache(pieces, result);
+  }
+  bool writes_beside_others(Offset end) { return mapped_.reaches(end); }
 
  private:
-  PieceMover mover_;
+  MappedWriter mapped_;
+  std::optional<TransferResult> written_;  // what begin() wrote by `mapped_`
+  PieceMover pieces_;
 };
-
-/// A ring of the kernel's, or a thread where there is none or none is wanted.
-RingMaker background_maker(HintSwitch use, RingMaker make_background) {
-  return [use, make_background = std::move(make_background)](std::string* refusal) {
-    std::unique_ptr<Ring> ring;
-    if (use != HintSwitch::kDisable) ring = make_background(refusal);
-    return ring != nullptr ? std::move(ring) : make_thread_ring(refusal);
-  };
-}
 
 class PosixFile final : public FileDriver {
  public:
   PosixFile(int fd, const OpenHow& how, const PosixParts& parts)
       : fd_(fd),
         system_(parts.system),
-        mapped_(fd, how.read && how.write && how.several_write),
-        mover_(fd, how.io_uring, parts.make_ring, how.tell),
-        make_background_(background_maker(how.io_uring, parts.make_background_ring)) {}
+        how_(how),
+        make_ring_(parts.make_ring),
+        mover_(fd, how, parts.make_ring, how.tell) {}
 
   /// What stands in the way of a file that the system has opened: an errno, or 0.
   int check(const OpenHow& how) {
@@ -118,30 +129,28 @@ class PosixFile final : public FileDriver {
     return error_of(uninterrupted([&] { return fsync(fd_); }));
   }
 
-  bool writes_beside_others(Offset end) override { return mapped_.reaches(end); }
+  bool writes_beside_others(Offset end) override { return mover_.writes_beside_others(end); }
 
   Striping striping() override {
     return striping_of(*system_, fd_, file_system_type(), find_facts() == 0 ? facts_->st_blksize : 0);
   }
 
   TransferResult read_at(std::span<const FilePiece> pieces) override { return mover_.move(false, pieces); }
-  TransferResult write_at(std::span<const FilePiece> pieces) override {
-    if (mapped_.write(pieces)) return all_of(pieces);
-    return mover_.move(true, pieces);
-  }
-  void begin(bool write, std::span<const FilePiece> pieces) override {
-    written_.reset();
-    if (write && mapped_.write(pieces)) {
-      written_ = all_of(pieces);
-    } else {
-      mover_.begin(write, pieces);
-    }
-  }
-  TransferResult finish() override { return written_ ? *written_ : mover_.finish(); }
+  TransferResult write_at(std::span<const FilePiece> pieces) override { return mover_.move(true, pieces); }
+  void begin(bool write, std::span<const FilePiece> pieces) override { mover_.begin(write, pieces); }
+  TransferResult finish() override { return mover_.finish(); }
   bool is_under_way() const override { return mover_.is_under_way(); }
 
   std::unique_ptr<FileLane> open_lane() override {
-    return std::make_unique<PosixLane>(fd_, make_background_);
+    const auto by_caller = std::make_shared<Mover>(fd_, how_, make_ring_, PieceMover::Tell{});
+    const auto by_thread = std::make_shared<Mover>(fd_, how_, make_ring_, PieceMover::Tell{});
+    return make_shared_lane(
+        {.by_caller = [by_caller](bool write, auto pieces) { return by_caller->move(write, pieces); },
+         .by_thread = [by_thread](bool write, auto pieces) { return by_thread->move(write, pieces); },
+         .read_from_cache =
+             [by_caller](auto pieces, TransferResult* result) {
+               return by_caller->read_from_cache(pieces, result);
+             }});
   }
 
  private:
@@ -184,10 +193,9 @@ class PosixFile final : public FileDriver {
   std::shared_ptr<StripingSystem> system_;
   std::optional<struct stat> facts_;  // of the size and the times only what was when it was asked
   std::optional<std::uint32_t> file_system_type_;
-  MappedWriter mapped_;
-  std::optional<TransferResult> written_;  // what begin() wrote by `mapped_`
-  PieceMover mover_;
-  RingMaker make_background_;  // of lanes
+  const OpenHow how_;
+  const RingMaker make_ring_;
+  Mover mover_;
 };
 
 class PosixStorage final : public Storage {

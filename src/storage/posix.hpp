@@ -12,7 +12,6 @@ namespace tasuki {
 
 struct PosixParts {
   RingMaker make_ring = tasuki::make_ring;
-  RingMaker make_background_ring = tasuki::make_background_ring;
   std::shared_ptr<StripingSystem> system = make_striping_system();
 };
 

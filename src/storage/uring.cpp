@@ -18,8 +18,6 @@ constexpr unsigned kEntries = 128;
 
 class KernelRing final : public Ring {
  public:
-  /// `apart`: threads of the kernel's do the work, also where it could be done at once.
-  explicit KernelRing(bool apart) : apart_(apart) {}
   ~KernelRing() override {
     if (made_) io_uring_queue_exit(&ring_);
   }
@@ -38,13 +36,6 @@ class KernelRing final : public Ring {
     next_ = 0;
     under_way_ = 0;
     submit();
-  }
-
-  bool is_over() override {
-    io_uring_cqe* entry = nullptr;
-    while (under_way_ > 0 && io_uring_peek_cqe(&ring_, &entry) == 0) take(entry);
-    if (under_way_ <= kEntries / 2 && next_ < calls_.size()) submit();
-    return under_way_ == 0;
   }
 
   bool finish() override {
@@ -85,7 +76,6 @@ class KernelRing final : public Ring {
       } else {
         io_uring_prep_readv(entry, fd_, call.vectors, count, offset);
       }
-      if (apart_) io_uring_sqe_set_flags(entry, IOSQE_ASYNC);
       io_uring_sqe_set_data64(entry, next_++);
       ++queued;
     }
@@ -106,7 +96,6 @@ class KernelRing final : public Ring {
     for (; next_ < calls_.size(); ++next_) calls_[next_].result = -EAGAIN;
   }
 
-  const bool apart_;
   io_uring ring_{};
   bool made_ = false;
   bool usable_ = true;
@@ -119,24 +108,12 @@ class KernelRing final : public Ring {
 
 }  // namespace
 
-namespace {
-
-std::unique_ptr<Ring> make_kernel_ring(bool apart, std::string* refusal) {
-  auto ring = std::make_unique<KernelRing>(apart);
+std::unique_ptr<Ring> make_ring(std::string* refusal) {
+  auto ring = std::make_unique<KernelRing>();
   const int error = ring->make();
   if (error == 0) return ring;
   *refusal = std::string("the kernel refuses it: ") + std::strerror(error);
   return nullptr;
-}
-
-}  // namespace
-
-std::unique_ptr<Ring> make_ring(std::string* refusal) {
-  return make_kernel_ring(false, refusal);
-}
-
-std::unique_ptr<Ring> make_background_ring(std::string* refusal) {
-  return make_kernel_ring(true, refusal);
 }
 
 }  // namespace tasuki
@@ -148,10 +125,6 @@ namespace tasuki {
 std::unique_ptr<Ring> make_ring(std::string* refusal) {
   *refusal = "this library was built without liburing";
   return nullptr;
-}
-
-std::unique_ptr<Ring> make_background_ring(std::string* refusal) {
-  return make_ring(refusal);
 }
 
 }  // namespace tasuki

@@ -34,8 +34,6 @@ class Ring {
   /// Begins the calls, in any order; no more than some of them if there are many. They and what they point at
   /// stay until finish(). REQUIRES: nothing is under way.
   virtual void begin(int fd, bool write, std::span<RingCall> calls) = 0;
-  /// Whether all have a result, so that finish() need not wait; goes on with a long list. Does not wait.
-  virtual bool is_over() = 0;
   /// Returns when all have a result. False: the ring is of no more use.
   virtual bool finish() = 0;
 };
@@ -43,7 +41,5 @@ class Ring {
 /// Returns null where there is none to be had, with the reason in `refusal`.
 using RingMaker = std::function<std::unique_ptr<Ring>(std::string* refusal)>;
 std::unique_ptr<Ring> make_ring(std::string* refusal);
-/// One whose begin() never does the work itself: threads of the kernel's do. Costs more for a call.
-std::unique_ptr<Ring> make_background_ring(std::string* refusal);
 
 }  // namespace tasuki

@@ -152,7 +152,8 @@ Task CarriedAccess::move_staged() {
   PackCursor cursor(*access_.datatype, access_.count);
   while (!is_over()) {
     const Count begin = moved_;
-    const Count bytes = std::min(stage_bytes_, access_.file_bytes - begin);
+    const Count bytes =
+        std::min({stage_bytes_, access_.file_bytes - begin, course_.is_awaited ? kStageBytes : stage_bytes_});
     if (access_.write) cursor.pack(access_.buffer, stage_.get(), static_cast<std::size_t>(bytes));
     while (!stopped_ && moved_ < begin + bytes) {
       add(stage_.get() + (moved_ - begin), begin + bytes - moved_);

@@ -56,6 +56,8 @@ class Course {
   /// Where the transfers of one that does not wait go. REQUIRES: it is there before the first one.
   std::unique_ptr<FileLane> lane;
   bool is_transferring = false;  // on its lane
+  bool is_awaited = false;       // whoever goes on with it would only wait else
+  TransferResult moved;          // of a transfer that was over at once
   bool wants_range = false;      // of the file, which another one has
 
   // For the awaitables below.
@@ -225,13 +227,24 @@ inline auto advance_pointer(Course& course, SharedState& state, Offset etypes, O
   return Awaited<Wait>(course, Wait{state, etypes, before});
 }
 
+/// A little is moved at once where the rank would only wait for it: nobody else has to wake.
 inline void begin_on_lane(Course& course, bool write, std::span<const FilePiece> pieces) {
-  course.lane->begin(write, pieces);
-  course.is_transferring = true;
+  constexpr Count kAtOnceBytes = Count{1} << 20;
+  Count bytes = 0;
+  for (const FilePiece& piece : pieces) bytes += piece.bytes;
+  course.is_transferring = !course.is_awaited || bytes > kAtOnceBytes;
+  if (course.is_transferring) {
+    course.lane->begin(write, pieces);
+  } else {
+    const Progress::Release released(*course.process().progress, bytes);
+    course.moved = course.lane->move(write, pieces);
+  }
+}
+inline bool is_over_on_lane(const Course& course) {
+  return !course.is_transferring || course.lane->is_over();
 }
 inline TransferResult end_on_lane(Course& course) {
-  course.is_transferring = false;
-  return course.lane->finish();
+  return std::exchange(course.is_transferring, false) ? course.lane->finish() : course.moved;
 }
 
 // A transfer of pieces of the file, in two parts: it goes on while the task does something else. The memory
@@ -249,7 +262,7 @@ inline auto end_transfer(Course& course, FileDriver& driver) {
   struct Wait {
     Course& course;
     FileDriver& driver;
-    bool holds() const { return course.lane->is_over(); }
+    bool holds() const { return is_over_on_lane(course); }
     void wait() const {}
     TransferResult result() const { return course.waits() ? driver.finish() : end_on_lane(course); }
   };
@@ -269,7 +282,7 @@ inline auto transfer_pieces(Course& course, FileDriver& driver, bool write,
     bool holds() {
       if (!begun) begin_on_lane(course, write, pieces);
       begun = true;
-      return course.lane->is_over();
+      return is_over_on_lane(course);
     }
     void wait() { done = write ? driver.write_at(pieces) : driver.read_at(pieces); }
     TransferResult result() const { return course.waits() ? done : end_on_lane(course); }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "p2p/point_to_point.hpp"
+
 namespace tasuki {
 namespace {
 
@@ -28,13 +30,34 @@ Ref<FileRequest> PendingAccesses::begin(std::unique_ptr<PendingAccess> access) {
   return request;
 }
 
+/// Whether some thread waits for an access to a file, and none for anything else: then a poll may as well do
+/// a part of the access.
+bool PendingAccesses::is_awaited() const {
+  const Awaiting* wait = process_.p2p->awaiting;
+  const bool some = wait != nullptr || calls_waiting_ > 0;
+  while (wait != nullptr && std::any_of(wait->requests, wait->requests + wait->count, [](const Request* one) {
+           return one != nullptr && one->request_type == RequestType::kFile;
+         }))
+    wait = wait->next;
+  return some && wait == nullptr;
+}
+
+/// Does a part of its transfer in the place of the lane. Returns whether there was one.
+bool PendingAccesses::help(PendingAccess& access) {
+  const Progress::Release released(*process_.progress);
+  return access.course.lane->help();
+}
+
 /// An access that goes on may let others go on that were looked at before it: they do at the next look.
 bool PendingAccesses::poll() {
   if (polling_) return false;  // by another thread, which the storage keeps for a while
   polling_ = true;
   bool moved = false;
+  const bool awaited = is_awaited();
   for (std::size_t i = 0; i < accesses_.size();) {
     PendingAccess& access = *accesses_[i];
+    access.course.is_awaited = awaited;
+    if (awaited && access.course.is_transferring) moved |= help(access);
     if (!access.course.go_on(&moved)) {
       ++i;
       continue;
@@ -50,7 +73,7 @@ bool PendingAccesses::poll() {
 }
 
 void PendingAccesses::finish_all() {
-  if (!accesses_.empty()) process_.progress->wait_until([this] { return accesses_.empty() && !polling_; });
+  if (!accesses_.empty()) wait_for([this] { return accesses_.empty() && !polling_; });
 }
 
 /// Nobody rings when a transfer is over, nor when another thread of this rank lets go of a range.
@@ -87,13 +110,13 @@ void give_lane_back(Course& course, File& file) {
 
 void finish_pending_collectives(File& file) {
   if (file.collective_over == file.collective_begun) return;
-  file.process.progress->wait_until([&file] { return file.collective_over == file.collective_begun; });
+  file.process.files->pending->wait_for([&file] { return file.collective_over == file.collective_begun; });
 }
 
 void finish_pending(File& file) {
   finish_pending_collectives(file);
   if (file.independent_accesses == 0) return;
-  file.process.progress->wait_until([&file] { return file.independent_accesses == 0; });
+  file.process.files->pending->wait_for([&file] { return file.independent_accesses == 0; });
 }
 
 }  // namespace tasuki

@@ -56,13 +56,23 @@ class PendingAccesses final : public ProgressHook {
   /// Returns once none is under way: MPI_Finalize may come before the end of what the program never waited
   /// for. Waits for other ranks where a collective one is.
   void finish_all();
+  /// Progress::wait_until(), for a call that waits for accesses: it does some of their work meanwhile.
+  template <class Done>
+  void wait_for(Done done) {
+    ++calls_waiting_;
+    process_.progress->wait_until(done);
+    --calls_waiting_;
+  }
 
  private:
+  bool is_awaited() const;
+  bool help(PendingAccess& access);
   void end(PendingAccess& access);
   void look_for_transfers();
 
   Process& process_;
   bool polling_ = false;
+  int calls_waiting_ = 0;                                 // inside wait_for()
   std::vector<std::unique_ptr<PendingAccess>> accesses_;  // in the order of their calls
 };
 

@@ -70,7 +70,8 @@ WindowMover::WindowMover(Course& course, File& file, const AccessPlan& plan, con
                : plan.aggregators.size() > 1 ? kMeetingCallNs
                                              : kCallNs),
       can_fill_holes_(can_fill_holes(file)),
-      slice_bytes_(course.waits() ? kSliceBytes : kCarriedSliceBytes),
+      buffer_bytes_(course.waits() ? kSliceBytes : kCarriedSliceBytes),
+      slice_bytes_(buffer_bytes_),
       place_(place) {}
 
 Task WindowMover::move(Count cycle, const FileRange& window, std::span<const WindowPart> parts) {
@@ -116,6 +117,7 @@ bool WindowMover::fills(std::span<const WindowPart> parts, const FileRange& hull
 /// Takes from what is left of the window what lies before the next multiple of a slice's size. Returns
 /// whether there was anything.
 bool WindowMover::take_slice(Offset window_end) {
+  slice_bytes_ = course_.waits() || course_.is_awaited ? kSliceBytes : kCarriedSliceBytes;
   slice_.parts.clear();
   Offset begin = INT64_MAX;
   Count bytes = 0;
@@ -165,7 +167,7 @@ bool WindowMover::goes_by_runs() const {
 /// The buffers take turns: one may still be written while the next slice is gathered.
 std::byte* WindowMover::next_buffer() {
   buffer_ ^= 1;
-  return file_.slices.take(2 * slice_bytes_) + buffer_ * slice_bytes_;
+  return file_.slices.take(2 * buffer_bytes_) + buffer_ * buffer_bytes_;
 }
 
 Task WindowMover::write_buffered() {
@@ -195,7 +197,7 @@ Task WindowMover::write_buffered() {
   const FilePiece piece{hull.begin, buffer, hull.bytes()};
   file_.driver_is_taken = course_.waits();
   begin_transfer(course_, *file_.driver, true, {&piece, 1});
-  if (course_.waits() && !file_.driver->is_under_way())
+  if (course_.waits() ? !file_.driver->is_under_way() : !course_.is_transferring)
     co_await finish_write();  // so that no rank waits for its lock
   co_return kSuccess;
 }

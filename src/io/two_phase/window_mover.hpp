@@ -92,7 +92,8 @@ class WindowMover {
   const bool by_runs_;
   const double call_ns_;  // what a system call costs that moves a run alone
   const bool can_fill_holes_;
-  const Count slice_bytes_;
+  const Count buffer_bytes_;  // two of them
+  Count slice_bytes_;         // of a slice, at most; as many as a buffer has or fewer
   PhasePlace place_;
   Outcome outcome_;
   std::vector<WindowPart> rest_;  // of the window's parts: what no slice has had yet

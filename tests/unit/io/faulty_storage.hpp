@@ -23,7 +23,9 @@ struct Faults {
   Striping striping{};                 // what is told, where it has targets
   int transfers = 0;                   // that were asked for
   int mixed = 0;                       // of them: while what was begun was under way
-  bool lanes_never_end = false;        // what is begun on a lane is done when that ends
+  bool lanes_never_end = false;        // what is begun on a lane is done when that ends, or when this is over
+  int lanes_need_help = 0;             // so often, of the caller, for each transfer
+  int helps = 0;                       // that lanes got
 };
 
 class FaultyFile final : public FileDriver {
@@ -57,26 +59,34 @@ class FaultyFile final : public FileDriver {
   }
   bool is_under_way() const override { return !begun_.empty(); }
   std::unique_ptr<FileLane> open_lane() override {
-    if (!faults_.lanes_never_end) return FileDriver::open_lane();
-    return std::make_unique<EndlessLane>(*this);
+    if (!faults_.lanes_never_end && faults_.lanes_need_help == 0) return FileDriver::open_lane();
+    return std::make_unique<LateLane>(*this);
   }
 
  private:
-  class EndlessLane final : public FileLane {
+  class LateLane final : public FileLane {
    public:
-    explicit EndlessLane(FaultyFile& file) : file_(file) {}
-    ~EndlessLane() override { finish(); }
+    explicit LateLane(FaultyFile& file) : file_(file) {}
+    ~LateLane() override { finish(); }
     void begin(bool write, std::span<const FilePiece> pieces) override {
       write_ = write;
       pieces_.assign(pieces.begin(), pieces.end());
+      help_wanted_ = file_.faults_.lanes_need_help;
     }
-    bool is_over() override { return false; }
+    bool is_over() override { return !file_.faults_.lanes_never_end && help_wanted_ == 0; }
+    bool help() override {
+      if (help_wanted_ == 0) return false;
+      --help_wanted_;
+      ++file_.faults_.helps;
+      return true;
+    }
     TransferResult finish() override { return file_.move(write_, std::exchange(pieces_, {})); }
 
    private:
     FaultyFile& file_;
     bool write_ = false;
     std::vector<FilePiece> pieces_;
+    int help_wanted_ = 0;
   };
 
   TransferResult move(bool write, std::span<const FilePiece> pieces) {

@@ -7,8 +7,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstring>
+#include <mutex>
 #include <string_view>
 #include <thread>
 
@@ -17,6 +20,7 @@
 #include "storage/lustre.hpp"
 #include "storage/piece_calls.hpp"
 #include "storage/posix.hpp"
+#include "storage/shared_lane.hpp"
 
 namespace tasuki::test {
 namespace {
@@ -92,7 +96,6 @@ class ClumsyRing final : public Ring {
     write_ = write;
     calls_ = calls;
   }
-  bool is_over() override { return random_() % 3 == 0; }
   bool finish() override {
     for (RingCall& call : calls_) {
       switch (random_() % 12) {
@@ -337,37 +340,25 @@ TEST(Drivers, AChildMayCloseWhatItInherited) {
   EXPECT_EQ(pieces.memory, Bytes(static_cast<std::size_t>(pieces.bytes), 'z'));
 }
 
-/// A lane of each kind: a ring of the kernel's, a thread, a ring that is clumsy, and no lane of its own.
-struct LaneKind {
-  const char* name;
-  HintSwitch ring_use;
-  RingMaker make_ring;
-};
-
-std::vector<LaneKind> lane_kinds(Random& random) {
-  return {{"ring", HintSwitch::kAutomatic, make_background_ring},
-          {"thread", HintSwitch::kDisable, make_background_ring},
-          {"refused ring", HintSwitch::kEnable, [](std::string*) { return nullptr; }},
-          {"clumsy ring", HintSwitch::kAutomatic,
-           [&random](std::string*) { return std::make_unique<ClumsyRing>(random()); }}};
-}
-
-std::unique_ptr<FileDriver> open_with_lanes(const LaneKind& kind, const char* name) {
-  PosixParts parts;
-  parts.make_background_ring = kind.make_ring;
-  OpenHow how{.read = true, .write = true};
-  how.io_uring = kind.ring_use;
-  std::unique_ptr<FileDriver> driver;
-  EXPECT_EQ(make_posix_storage(std::move(parts))->open(name, how, &driver), 0);
-  return driver;
+/// A thread makes rings, too.
+std::vector<Way> ways_of_lanes(Random& random) {
+  const auto guard = std::make_shared<std::mutex>();
+  std::vector<Way> ways = all_ways(random);
+  for (Way& way : ways) {
+    way.make_ring = [guard, make = way.make_ring](std::string* refusal) {
+      const std::lock_guard held(*guard);
+      return make(refusal);
+    };
+  }
+  return ways;
 }
 
 TEST(Lanes, GoOnSideBySideAndBesideTheFile) {
   Random random(11);
-  for (const LaneKind& kind : lane_kinds(random)) {
-    SCOPED_TRACE(kind.name);
+  for (const Way& way : ways_of_lanes(random)) {
+    SCOPED_TRACE(way.name);
     const FileName name;
-    const auto driver = open_with_lanes(kind, name.get());
+    const auto driver = open_driver(way, name.get());
     constexpr int kLanes = 3;
     constexpr Count kBytes = 300 * 1000;
     for (int round = 0; round < 4; ++round) {
@@ -401,11 +392,11 @@ TEST(Lanes, GoOnSideBySideAndBesideTheFile) {
 
 TEST(Lanes, TellErrorsAndTheEndOfTheFile) {
   Random random(12);
-  for (const LaneKind& kind : lane_kinds(random)) {
-    SCOPED_TRACE(kind.name);
+  for (const Way& way : ways_of_lanes(random)) {
+    SCOPED_TRACE(way.name);
     const FileName name;
     fill_file(name.get(), Bytes(700, 'o'));
-    const auto driver = open_with_lanes(kind, name.get());
+    const auto driver = open_driver(way, name.get());
     Pieces pieces = regular_pieces(10, 100, 100, '.');
     {
       const auto lane = driver->open_lane();
@@ -413,13 +404,13 @@ TEST(Lanes, TellErrorsAndTheEndOfTheFile) {
       const TransferResult done = lane->finish();
       EXPECT_EQ(done.error, 0);
       EXPECT_EQ(done.bytes, 700);
-      pieces.list[4].offset = -1;
+      pieces.list[4].offset = -1000;  // -1 stands for the place of the descriptor in a ring
       lane->begin(true, pieces.list);
       const TransferResult refused = lane->finish();
       EXPECT_EQ(refused.error, EINVAL);
       EXPECT_EQ(refused.bytes, 400);
       lane->begin(true, {});
-      EXPECT_TRUE(lane->is_over() || std::string_view(kind.name) == "clumsy ring");
+      EXPECT_TRUE(lane->is_over());
       EXPECT_EQ(lane->finish().bytes, 0);
       lane->begin(true, std::span(pieces.list).first(4));  // goes with the lane, which waits for it
     }
@@ -429,10 +420,10 @@ TEST(Lanes, TellErrorsAndTheEndOfTheFile) {
 
 TEST(Lanes, AChildMayCloseWhatItInherited) {
   Random random(13);
-  for (const LaneKind& kind : lane_kinds(random)) {
+  for (const Way& way : ways_of_lanes(random)) {
     const FileName name;
     Pieces pieces = regular_pieces(500, 8192, 4096, 'z');
-    auto driver = open_with_lanes(kind, name.get());
+    auto driver = open_driver(way, name.get());
     auto lane = driver->open_lane();
     lane->begin(true, pieces.list);
     EXPECT_EQ(lane->finish().bytes, pieces.bytes);
@@ -447,6 +438,105 @@ TEST(Lanes, AChildMayCloseWhatItInherited) {
     EXPECT_EQ(status, 0);
     lane->begin(true, pieces.list);
     EXPECT_EQ(lane->finish().bytes, pieces.bytes);
+  }
+}
+
+/// Who moves what of a lane that waits: its thread stays in its first share until it may go on.
+struct Sharers {
+  std::mutex guard;
+  std::vector<FilePiece> by_caller, by_thread;
+  std::atomic<bool> is_in_share = false, may_go_on = false;
+
+  LaneCalls calls(int error_at = -1) {
+    const auto note = [this, error_at](std::vector<FilePiece>* pieces, auto moved) {
+      const std::lock_guard held(guard);
+      TransferResult done;
+      for (const FilePiece& piece : moved) {
+        pieces->push_back(piece);
+        if (error_at >= 0 && piece.offset <= error_at && error_at < piece.offset + piece.bytes) {
+          done.bytes += error_at - piece.offset;
+          done.error = EIO;
+          break;
+        }
+        done.bytes += piece.bytes;
+      }
+      return done;
+    };
+    return {.by_caller = [this, note](bool, auto pieces) { return note(&by_caller, pieces); },
+            .by_thread =
+                [this, note](bool, auto pieces) {
+                  is_in_share = true;
+                  is_in_share.notify_all();
+                  may_go_on.wait(false);
+                  return note(&by_thread, pieces);
+                },
+            .read_from_cache = [](auto, TransferResult*) { return false; }};
+  }
+  void let_go() {
+    may_go_on = true;
+    may_go_on.notify_all();
+  }
+};
+
+TEST(Lanes, ACallerThatWaitsDoesWhatTheThreadHasNotTaken) {
+  Sharers who;
+  const auto lane = make_shared_lane(who.calls());
+  std::vector<std::byte> memory(1);
+  const FilePiece all{kShareBytes / 3, memory.data(), 5 * kShareBytes};
+  lane->begin(true, {&all, 1});
+  who.is_in_share.wait(false);
+  int helped = 0;
+  while (lane->help()) ++helped;
+  EXPECT_EQ(helped, 4);
+  EXPECT_FALSE(lane->is_over());
+  who.let_go();
+  const TransferResult done = lane->finish();
+  EXPECT_EQ(done.bytes, all.bytes);
+  EXPECT_EQ(done.error, 0);
+  EXPECT_TRUE(lane->is_over());
+  // Each byte once, in pieces that end at multiples of a share.
+  std::vector<FilePiece> pieces = who.by_thread;
+  pieces.insert(pieces.end(), who.by_caller.begin(), who.by_caller.end());
+  std::sort(pieces.begin(), pieces.end(),
+            [](const FilePiece& one, const FilePiece& other) { return one.offset < other.offset; });
+  Offset at = all.offset;
+  for (const FilePiece& piece : pieces) {
+    EXPECT_EQ(piece.offset, at);
+    EXPECT_EQ(piece.memory - all.memory, at - all.offset);
+    at += piece.bytes;
+    EXPECT_TRUE(at % kShareBytes == 0 || at == all.offset + all.bytes) << at;
+  }
+  EXPECT_EQ(at, all.offset + all.bytes);
+}
+
+TEST(Lanes, TheThreadDoesAllForACallerThatComputes) {
+  Sharers who;
+  who.let_go();
+  const auto lane = make_shared_lane(who.calls());
+  std::vector<std::byte> memory(1);
+  const FilePiece all{0, memory.data(), 5 * kShareBytes};
+  for (int round = 0; round < 20; ++round) {
+    lane->begin(true, {&all, 1});
+    // The thread goes on behind a share that the caller took, if that takes no more.
+    if (round % 4 == 1) EXPECT_TRUE(lane->help() || lane->is_over());
+    while (!lane->is_over()) std::this_thread::yield();
+    EXPECT_EQ(lane->finish().bytes, all.bytes);
+  }
+  EXPECT_GE(who.by_thread.size(), 95u);
+}
+
+TEST(Lanes, AnErrorCountsWhatLiesBefore) {
+  for (const bool helps : {false, true}) {
+    Sharers who;
+    who.let_go();
+    const auto lane = make_shared_lane(who.calls(3 * kShareBytes + 5));
+    std::vector<std::byte> memory(1);
+    const FilePiece all{0, memory.data(), 6 * kShareBytes};
+    lane->begin(false, {&all, 1});
+    while (helps ? lane->help() : !lane->is_over()) std::this_thread::yield();
+    const TransferResult done = lane->finish();
+    EXPECT_EQ(done.bytes, 3 * kShareBytes + 5);
+    EXPECT_EQ(done.error, EIO);
   }
 }
 
