@@ -220,7 +220,7 @@ def names_of_precompiled_headers_are_theirs(tree):
 OF_THE_SYSTEM = set("bind close connect kill listen open pipe poll read send select stat time write".split())
 
 
-APART = re.compile(r'list\(FILTER in_one_piece EXCLUDE REGEX "/\((.*?)\)|if\(NOT folder STREQUAL (\w+)\)')
+APART = re.compile(r'list\(FILTER in_one_piece EXCLUDE REGEX "/\((.*?)\)|if\(NOT folder STREQUAL (\w+)')
 CORE_NOT = re.compile(r"TASUKI_CORE_SOURCES EXCLUDE REGEX \"/src/\((.*?)\)/")
 
 
