@@ -97,6 +97,7 @@ void beside(const Rank& rank, const std::string& what, std::size_t bytes, const 
   std::vector<char> result(what == "reduce" ? bytes : 0, 2);
   MPI_Comm ours;
   MPI_Comm_dup(MPI_COMM_WORLD, &ours);
+  MPI_Barrier(ours);  // a duplicate need not wait until all have filled their memory
   std::atomic<bool> over = false;
   std::vector<double> times;
   std::thread player([&] { times = play(rank, MPI_COMM_WORLD, over); });
