@@ -73,18 +73,18 @@ class SharedLane final : public FileLane {
   pthread_t thread_{};
   bool has_started_ = false;
 
-  // Of the transfer. Who has taken a share, and whoever finds left_ at zero, may look at it.
+  // Of the transfer. A thread may look at a share that it has taken, and at all when it finds left_ at zero.
   bool write_ = false;
   TransferResult little_;  // of one that was over at once: there are no shares
   std::vector<FilePiece> pieces_;
   std::vector<Share> shares_;
   std::atomic<int> left_{0};  // shares that are not over
 
-  std::counting_semaphore<> over_{0};  // 1 or more when left_ has come to zero, and nobody has waited for it
+  std::counting_semaphore<> over_{0};  // 1 or more when left_ has come to zero and no wait has taken that
   std::binary_semaphore bell_{0};
   std::mutex mutex_;         // of what follows
-  bool sleeps_ = false;      // the thread, and nobody has rung
-  std::size_t next_ = 0;     // the first share that nobody has taken
+  bool sleeps_ = false;      // the thread, which has not been rung for
+  std::size_t next_ = 0;     // the first share that is not taken
   std::size_t end_ = 0;      // behind the last one
   bool was_helped_ = false;  // the caller took a share of this transfer, since the thread last looked
   bool ends_ = false;        // the lane
@@ -208,7 +208,7 @@ void SharedLane::work() {
   }
 }
 
-/// Until somebody rings, and not for long where that is not wanted.
+/// Until ring(), and not for long where that is not wanted.
 void SharedLane::sleep(std::unique_lock<std::mutex>& guard, bool for_long) {
   sleeps_ = true;
   guard.unlock();
@@ -219,7 +219,7 @@ void SharedLane::sleep(std::unique_lock<std::mutex>& guard, bool for_long) {
     rung = bell_.try_acquire_for(kStaysOut);
   }
   guard.lock();
-  if (!rung && !std::exchange(sleeps_, false)) bell_.acquire();  // somebody rang just now
+  if (!rung && !std::exchange(sleeps_, false)) bell_.acquire();  // ring() came just now
 }
 
 }  // namespace

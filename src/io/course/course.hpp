@@ -56,7 +56,7 @@ class Course {
   /// Where the transfers of one that does not wait go. REQUIRES: it is there before the first one.
   std::unique_ptr<FileLane> lane;
   bool is_transferring = false;  // on its lane
-  bool is_awaited = false;       // whoever goes on with it would only wait else
+  bool is_awaited = false;       // the rank would only wait for it else
   TransferResult moved;          // of a transfer that was over at once
   bool wants_range = false;      // of the file, which another one has
 

@@ -23,6 +23,7 @@
 
 #include "base/calls/call_board.hpp"
 #include "base/variables/statistics.hpp"
+#include "job/pages.hpp"
 #include "job/value_table.hpp"
 #include "memory/mapped_heaps.hpp"
 
@@ -30,7 +31,6 @@ namespace tasuki::local {
 
 inline constexpr std::uint64_t kJobMagic = 0x626f6a696b757361;  // "asukijob"
 inline constexpr std::uint32_t kJobVersion = 17;
-inline constexpr std::size_t kPageBytes = 4096;  // alignment of the parts, whatever the machine's page
 inline constexpr std::size_t kAbortMessageBytes = 1024;
 inline constexpr std::size_t kPortBytes = 256;    // a port's name, with the final NUL
 inline constexpr std::size_t kAddressBytes = 64;  // of a network interface, with the final NUL
@@ -91,10 +91,6 @@ static_assert(std::atomic<Life>::is_always_lock_free && std::atomic<std::uint64_
 inline std::int32_t pid_of(const RankBlock& block) {
   const std::int32_t claimed = block.claimed_pid.load(std::memory_order_seq_cst);
   return claimed != 0 ? claimed : block.started_pid.load(std::memory_order_acquire);
-}
-
-inline constexpr std::size_t round_to_page(std::size_t bytes) {
-  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
 /// A rank's board has pages of its own: those of its report are touched only once a report was asked for.

@@ -14,17 +14,12 @@
 #include <cstdint>
 #include <string>
 
+#include "job/pages.hpp"
 #include "job/wire/rank_card.hpp"
 #include "memory/mapped_heaps.hpp"
 #include "node/doorbells.hpp"
 
 namespace tasuki::wire {
-
-inline constexpr std::size_t kPageBytes = 4096;  // alignment of the parts, whatever the machine's page
-
-inline constexpr std::size_t round_to_page(std::size_t bytes) {
-  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
-}
 
 struct alignas(64) NodeHeader {
   std::uint64_t id;                         // writer: the maker, first of all

@@ -58,7 +58,7 @@ bool WorldSegment::make(const std::vector<int>& applications, std::string* error
   header_->job_id = job_id != 0 ? job_id : random_number();
   header_->launcher_pid = static_cast<std::int32_t>(getpid());
   header_->applications = size > 0 ? applications.back() + 1 : 0;
-  header_->ranks_offset = local::kPageBytes;
+  header_->ranks_offset = kPageBytes;
   header_->region_offset = bytes_;
   blocks_ = local::rank_blocks(header_);
   for (int rank = 0; rank < size; ++rank)

@@ -59,8 +59,8 @@
 
 namespace tasuki::rma {
 
-inline constexpr std::uint32_t kTags = 1u
-                                       << 29;  // tags of data that goes to a target; those of gets are above
+/// Tags of data that goes to a target; those of gets are above.
+inline constexpr std::uint32_t kTags = 1u << 29;
 
 enum class Verb : std::uint8_t {
   kPut = 1,         // the payload goes to the target's memory

@@ -41,7 +41,7 @@ TEST(WorldSegment, EachRankHasABoardOfItsOwn) {
   local::MappedJob mapped;
   ASSERT_TRUE(local::map_job_segment(address_of(segment, 1, 3), &mapped, &error)) << error;
   CallBoard* const own = local::board_of_rank(mapped.header, mapped.size, 1);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(own) % local::kPageBytes, 0u);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(own) % kPageBytes, 0u);
   EXPECT_EQ(own->line.word.load(), 0u);
   own->line.word.store(7);
   own->files_known.store(1);  // its far end
