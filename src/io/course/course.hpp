@@ -57,7 +57,7 @@ class Course {
   std::unique_ptr<FileLane> lane;
   bool is_transferring = false;  // on its lane
   bool is_awaited = false;       // the rank would only wait for it else
-  TransferResult moved;          // of a transfer that was over at once
+  TransferResult done_at_once;   // of a transfer that the call made itself
   bool wants_range = false;      // of the file, which another one has
 
   // For the awaitables below.
@@ -237,14 +237,14 @@ inline void begin_on_lane(Course& course, bool write, std::span<const FilePiece>
     course.lane->begin(write, pieces);
   } else {
     const Progress::Release released(*course.process().progress, bytes);
-    course.moved = course.lane->move(write, pieces);
+    course.done_at_once = course.lane->move(write, pieces);
   }
 }
 inline bool is_over_on_lane(const Course& course) {
   return !course.is_transferring || course.lane->is_over();
 }
 inline TransferResult end_on_lane(Course& course) {
-  return std::exchange(course.is_transferring, false) ? course.lane->finish() : course.moved;
+  return std::exchange(course.is_transferring, false) ? course.lane->finish() : course.done_at_once;
 }
 
 // A transfer of pieces of the file, in two parts: it goes on while the task does something else. The memory
