@@ -1,0 +1,40 @@
+"""What cmake says while it configures: another C library than glibc is refused by one sentence, and what a machine
+lacks is left out and named."""
+
+import subprocess
+
+from test_install import ROOT
+
+# As where it is not installed: what CMake finds, and what is said then. hwloc, libdw, toml++ and SimGrid are found by
+# pkg-config.
+LACKING = {
+    "PkgConfig": ["hwloc: not found; mpiexec takes", "libdw: not found; ", "SimGrid: not found"],
+    "OpenMP": ["SPAM, the reference application, is left out"],
+    "HDF5": ["OpenMP, TOMLPLUSPLUS, HDF5: not found with "],
+    "GTest": ["GTest: not found (libgtest-dev); the unit tests are left out"],
+}
+
+
+def configure(build, *options):
+    words = ["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", *options]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def test_another_c_library_is_refused(tmp_path):
+    (tmp_path / "features.h").write_text("/* that of musl defines no name of the library */\n")
+    compiler = tmp_path / "musl-gcc"
+    compiler.write_text(f'#!/bin/sh\nexec cc -isystem {tmp_path} "$@"\n')
+    compiler.chmod(0o755)
+    done = configure(tmp_path / "build", f"-DCMAKE_C_COMPILER={compiler}")
+    told = " ".join(done.stderr.split())
+    assert done.returncode != 0, done.stdout
+    assert f"Tasuki needs glibc. {compiler} compiles for another C library, as musl's does" in told
+
+
+def test_what_a_machine_lacks_is_left_out_and_named(tmp_path):
+    done = configure(tmp_path / "build", *(f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in LACKING))
+    assert done.returncode == 0, done.stderr
+    for told in sum(LACKING.values(), []):
+        assert told in done.stdout
+    rules = (tmp_path / "build/build.ninja").read_text()
+    assert "build bin/mpiexec:" in rules and "spam_parts" not in rules
