@@ -1,12 +1,12 @@
-"""What cmake says while it configures: another C library than glibc is refused by one sentence, and what a machine
-lacks is left out and named."""
+"""What cmake says while it configures: another C library than glibc is refused by one sentence, and what a
+machine lacks is left out and named."""
 
 import subprocess
 
 from test_install import ROOT
 
-# As where it is not installed: what CMake finds, and what is said then. hwloc, libdw, toml++ and SimGrid are found by
-# pkg-config.
+# As where it is not installed: what CMake finds, and what is said then. hwloc, libdw, toml++ and SimGrid are
+# found by pkg-config.
 LACKING = {
     "PkgConfig": ["hwloc: not found; mpiexec takes", "libdw: not found; ", "SimGrid: not found"],
     "OpenMP": ["SPAM, the reference application, is left out"],
