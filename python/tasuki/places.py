@@ -2,6 +2,8 @@
 
 A trace has of each place the file that holds the code, and the offset in it. That file is looked at when the
 trace is read: if it is another one by now, or has no debug information, a function or the offset is told.
+Of a call that Python makes it also has the line of Python: told where the code's own is not known, or is
+mpi4py's.
 """
 
 from __future__ import annotations
@@ -37,9 +39,10 @@ def places_of(trace: traces.Trace, ask=None) -> dict[int, list[Place]]:
     wanted: dict[str, Place] = {}
     for part in trace.parts:
         wanted |= dict.fromkeys(part.sites.values(), NOWHERE)
-    answers = (ask or answers_of)(list(wanted))
-    for site in wanted:
-        wanted[site] = place_of(site, answers.get(site, ("", "", 0)))
+    codes = {site: site.partition("\t") for site in wanted}
+    answers = (ask or answers_of)(list(dict.fromkeys(code for code, _, _ in codes.values())))
+    for site, (code, _, python) in codes.items():
+        wanted[site] = place_of(code, python, answers.get(code, ("", "", 0)))
     found = {}
     for part in trace.parts:
         known = [NOWHERE] * (max([0, *part.sites]) + 1)
@@ -49,12 +52,17 @@ def places_of(trace: traces.Trace, ask=None) -> dict[int, list[Place]]:
     return found
 
 
-def place_of(site: str, answer: tuple[str, str, int]) -> Place:
+def place_of(code: str, python: str, answer: tuple[str, str, int]) -> Place:
+    """`code`: "OFFSET INODE PATH"; `python`: "LINE FUNCTION FILE", or nothing; `answer` of answers_of."""
     function, source, line = answer
-    if source and line > 0:
+    fields = code.split(" ", 2)
+    own = len(fields) == 3 and not PYTHON.search(fields[2])
+    if own and source and line > 0:
         return Place(f"{pathlib.PurePath(source).name}:{line}", function, source, line)
-    fields = site.split(" ", 2)
-    if len(fields) < 3 or PYTHON.search(fields[2]):
+    called = python.split(" ", 2)
+    if len(called) == 3 and called[0].isdigit():
+        return Place(f"{pathlib.PurePath(called[2]).name}:{called[0]}", called[1], called[2], int(called[0]))
+    if not own:
         return NOWHERE
     module = pathlib.PurePath(fields[2]).name
     return Place(f"{function} in {module}" if function else f"{module}+0x{fields[0]}", function)

@@ -71,7 +71,7 @@ class Part:
     functions: dict[int, str] = dataclasses.field(default_factory=dict)
     groups: dict[int, Group] = dataclasses.field(default_factory=dict)
     phases: dict[int, str] = dataclasses.field(default_factory=dict)
-    sites: dict[int, str] = dataclasses.field(default_factory=dict)  # "OFFSET INODE PATH" (tasuki.places)
+    sites: dict[int, str] = dataclasses.field(default_factory=dict)  # of tasuki.places
     ways: dict[int, str] = dataclasses.field(default_factory=dict)
     algorithms: dict[int, str] = dataclasses.field(default_factory=dict)
     columns: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)

@@ -1,8 +1,8 @@
 // Looks up the groups, types and ranks that a call names, and notes what it did.
 #include "trace/call.hpp"
 
-#include "trace/call_site.hpp"
 #include "trace/library_facts.hpp"
+#include "trace/place/call_site.hpp"
 
 namespace tasuki::trace::TASUKI_TRACE_ABI {
 namespace {
@@ -56,7 +56,9 @@ void forget_types() {
 Call::Call(Function function)
     : recorder_(Recorder::get()), active_(depth++ == 0 && recorder_.opened() && recorder_.recording()) {
   record_.function = static_cast<std::uint16_t>(function);
-  if (active_) site_ = call_site();
+  if (!active_) return;
+  site_ = call_site();
+  python_ = python_place();
 }
 
 Call::~Call() {
@@ -64,7 +66,7 @@ Call::~Call() {
   if (!active_) return;
   Recorder::Lock lock(recorder_);
   ask_library();
-  recorder_.append(record_, done_, started_, {kFunctionNames[record_.function], site_});
+  recorder_.append(record_, done_, started_, {kFunctionNames[record_.function], site_, python_});
 }
 
 /// What concerns this call: each question takes its time.

@@ -261,6 +261,7 @@ class Call {
   MPI_Comm comm_ = MPI_COMM_NULL;
   Group* group_ = nullptr;
   const void* site_ = nullptr;
+  const PythonPlace* python_ = nullptr;
   Record record_;
   std::vector<Done> done_;
   std::vector<std::int64_t> started_;

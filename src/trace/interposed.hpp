@@ -10,8 +10,8 @@
 
 #include <mpi.h>
 
-#include "trace/call_site.hpp"
 #include "trace/generated/tables.hpp"
+#include "trace/place/call_site.hpp"
 
 namespace tasuki::trace {
 

@@ -11,9 +11,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "trace/call_site.hpp"
 #include "trace/clock.hpp"
 #include "trace/generated/functions.hpp"
+#include "trace/place/call_site.hpp"
 
 namespace tasuki::trace {
 namespace {
@@ -180,19 +180,20 @@ std::uint16_t Recorder::number_of(std::size_t function, const char* name) {
 }
 
 /// Of all that is in the same file's code; what is not has no number.
-std::uint32_t Recorder::number_of_site(const void* site) {
-  const std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(site);
+std::uint32_t Recorder::number_of_site(const void* site, const PythonPlace* python) {
+  const std::uintptr_t bits =
+      reinterpret_cast<std::uintptr_t>(site) ^ reinterpret_cast<std::uintptr_t>(python) / 16;
   KnownSite& last = last_sites_[(bits ^ bits >> 8) % kKnownSites];
-  if (last.site == site) return last.number;
-  const auto [entry, added] = sites_.emplace(site, 0);
+  if (last.site == site && last.python == python) return last.number;
+  const auto [entry, added] = sites_[python].emplace(site, 0);
   if (added) {
     const std::string text = site_text(site);
     if (!text.empty()) {
       entry->second = ++sites_made_;
-      define('S', entry->second, text);
+      define('S', entry->second, python != nullptr ? text + '\t' + python->text : text);
     }
   }
-  last = {site, entry->second};
+  last = {site, python, entry->second};
   return entry->second;
 }
 
@@ -209,7 +210,7 @@ void Recorder::append(Record record, const std::vector<Done>& done, const std::v
                       const Origin& origin) {
   if (broken_) return;
   record.function = number_of(record.function, origin.function);
-  record.site = number_of_site(origin.site);
+  record.site = number_of_site(origin.site, origin.python);
   record.thread = thread_number();
   record.phase = phase_;
   if (joins_last(record)) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "trace/encode.hpp"
+#include "trace/place/python_place.hpp"
 #include "trace/processor_times.hpp"
 #include "trace/record.hpp"
 #include "trace/requests.hpp"
@@ -65,7 +66,8 @@ struct Identity {
 /// What a call is, and where the program makes it.
 struct Origin {
   const char* function = "";
-  const void* site = nullptr;  // null: not known
+  const void* site = nullptr;           // null: not known
+  const PythonPlace* python = nullptr;  // the line of Python from which that code was called; null: none
 };
 
 class Recorder {
@@ -126,7 +128,7 @@ class Recorder {
   static std::int64_t monotonic_ticks();
   bool joins_last(const Record& record) const;
   std::uint16_t number_of(std::size_t function, const char* name);
-  std::uint32_t number_of_site(const void* site);
+  std::uint32_t number_of_site(const void* site, const PythonPlace* python);
   const RankMap* map_of(const std::vector<std::int32_t>& ranks);
   void write_block(const char kind[4], const std::string& payload);
   void write_records();
@@ -161,11 +163,12 @@ class Recorder {
   std::unordered_multimap<std::uint64_t, const RankMap*> maps_;  // by a hash of the ranks
   struct KnownSite {
     const void* site = nullptr;
+    const PythonPlace* python = nullptr;
     std::uint32_t number = 0;
   };
   static constexpr std::size_t kKnownSites = 256;
   KnownSite last_sites_[kKnownSites];  // by some bits of the address: those that were last called from
-  std::unordered_map<const void*, std::uint32_t> sites_;
+  std::unordered_map<const PythonPlace*, std::unordered_map<const void*, std::uint32_t>> sites_;
   std::uint32_t sites_made_ = 0;
   std::unordered_map<std::string, std::uint32_t> phases_;
   std::uint32_t phase_ = 0;

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "trace/call.hpp"
-#include "trace/call_site.hpp"
+#include "trace/place/call_site.hpp"
 
 namespace tasuki::trace::TASUKI_TRACE_ABI {
 namespace {
@@ -61,7 +61,7 @@ void begin_recording(std::int64_t begin, Function function) {
   record.end = recorder.ticks();
   record.function = static_cast<std::uint16_t>(function);
   Recorder::Lock lock(recorder);
-  recorder.append(record, {}, {}, {kFunctionNames[record.function], call_site()});
+  recorder.append(record, {}, {}, {kFunctionNames[record.function], call_site(), python_place()});
 }
 
 constexpr int kPause = 0;     // MPI_Pcontrol: record nothing

@@ -11,6 +11,7 @@ sys.path.insert(0, str(ROOT / "python"))
 
 import made_traces  # noqa: E402
 from made_traces import Rank  # noqa: E402
+from tasuki import places  # noqa: E402
 from tasuki import trace as traces  # noqa: E402
 
 
@@ -160,3 +161,20 @@ def test_payloads_of_noise_are_refused(tmp_path):
         except traces.TraceError:
             refused += 1
     assert refused > 100
+
+
+def test_a_line_of_python_is_told_where_the_code_has_none():
+    """Of mpi4py always; of a library with debug information its own line."""
+    python, known, unknown = "12 solve /home/a file.py", ("write", "/b/h5.c", 7), ("", "", 0)
+    library, mpi4py = "1f 5 /lib/libhdf5.so", "1f 5 /p/mpi4py/MPI.mpich.cpython-311.so"
+    text = {
+        (code, of, answer): places.place_of(code, of, answer).text
+        for code in (library, mpi4py)
+        for of in (python, "")
+        for answer in (known, unknown)
+    }
+    assert text[mpi4py, python, known] == text[mpi4py, python, unknown] == "a file.py:12"
+    assert text[mpi4py, "", known] == text[mpi4py, "", unknown] == ""
+    assert text[library, python, known] == text[library, "", known] == "h5.c:7"
+    assert text[library, python, unknown] == "a file.py:12"
+    assert text[library, "", unknown] == "libhdf5.so+0x1f"

@@ -225,6 +225,60 @@ def test_mpi4py_is_recorded(record, ranks):
     assert (frame[frame["function"].str.startswith("MPI_Allreduce")]["sent"] == 80).sum() == ranks
 
 
+PYTHON_LINES = """import numpy, threading
+from mpi4py import MPI  # MPI_Init_thread
+
+comm = MPI.COMM_WORLD
+
+
+def turn():
+    out, found = numpy.ones(10), numpy.zeros(10)
+    request = comm.Isend(out, (comm.rank + 1) % comm.size, tag=3)  # MPI_Isend
+    try:
+        raise ValueError(found)
+    except ValueError:
+        comm.Recv(found, tag=3)  # MPI_Recv
+    request.Wait()  # MPI_Wait
+    [comm.Allreduce(out, found) for _ in range(3)]  # MPI_Allreduce
+    assert comm.allgather("text") == ["text"] * comm.size  # MPI_Allgather, MPI_Allgatherv
+
+
+turn()
+comm.Barrier()  # MPI_Barrier
+until = threading.Event()
+other = threading.Thread(target=until.wait)
+other.start()
+comm.Barrier()
+until.set()
+other.join()
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_calls_of_python_are_named_by_file_and_line(record, ranks):
+    """By the program's own, not mpi4py's; but not while Python has other threads, for whose lock the recorder
+    would have to wait."""
+    pytest.importorskip("mpi4py")
+    source = PROGRAMS / "lines.py"
+    source.write_text(PYTHON_LINES)
+    lines = PYTHON_LINES.splitlines()
+    done, trace = record(ranks, sys.executable, source)
+    assert done.returncode == 0, done.text
+    for part, known in zip(trace.parts, places.places_of(trace).values(), strict=True):
+        told = [
+            (part.functions[int(function)].removesuffix("_c"), known[site])
+            for function, site in zip(part.columns["function"], part.columns["site"], strict=True)
+        ]
+        named = [(name, place) for name, place in told if place.line > 0]
+        for name, place in named:
+            assert place.source == str(source) and place.text == f"lines.py:{place.line}"
+            assert name in lines[place.line - 1], (name, place)
+        found = {name for name, _ in named}
+        wanted = {"Init_thread", "Isend", "Recv", "Wait", "Allreduce", "Allgather", "Barrier"}
+        assert {f"MPI_{name}" for name in wanted} <= found, told
+        assert [place.line > 0 for name, place in told if name == "MPI_Barrier"] == [True, False], told
+
+
 def test_threads_are_told_apart(record):
     done, trace = record(2, standard(), "threads")
     assert done.returncode == 0, done.text

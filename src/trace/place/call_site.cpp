@@ -1,5 +1,5 @@
 // The dynamic linker knows the files that are mapped, and their segments.
-#include "trace/call_site.hpp"
+#include "trace/place/call_site.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
