@@ -187,7 +187,7 @@ fabric: build
 	@$(IN_VENV)/python bench/fabric.py --prefix $(TREE) --out $(BUILD)/bench --peers $(BUILD)/peers
 
 network: build
-	@$(IN_VENV)/python bench/network.py --prefix $(TREE) --out $(BUILD)/bench
+	@PYTHONPATH=python $(IN_VENV)/python bench/network.py --prefix $(TREE) --out $(BUILD)/bench
 
 ## Tests. tests/run.py starts the parts and adds up what they report; tests/check.py is for the loop of a developer.
 check: $(BUILD)/release/build.ninja $(STAMPS)/venv-test

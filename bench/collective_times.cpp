@@ -1,9 +1,10 @@
 // Seconds of one call of collectives at the rank that took longest, in plain MPI: whatever algorithm the
-// library takes. bench/regret_peers.py runs it, once for each setting.
+// library takes. bench/regret_peers.py runs it, once for each setting, and bench/network.py.
 //
 //   collective_times TURNS CASE...     a CASE is OPERATION:BYTES, as bench/operations.hpp names them
 //
-// A turn is a batch of calls, one right after the other, of some milliseconds. A line of JSON for each case:
+// A turn is a batch of calls, one right after the other, of some milliseconds; of OPERATION:BYTES:CALLS so
+// many calls, 1 for times in which no call overlaps the next. A line of JSON for each case:
 // {"operation": "bcast", "bytes": 8, "ranks": 2, "seconds": [...]}, a number for each turn.
 #include <string>
 
@@ -18,6 +19,7 @@ constexpr double kCallsMax = 20000;
 struct Case {
   const bench::Operation* operation = nullptr;
   std::size_t bytes = 0;
+  int calls = 0;  // of a turn; 0: what takes some milliseconds
 };
 
 Case case_of(const char* word) {
@@ -25,11 +27,14 @@ Case case_of(const char* word) {
   Case asked;
   for (const bench::Operation& operation : bench::kOperations)
     if (operation.name == parts[0]) asked.operation = &operation;
-  if (asked.operation == nullptr || parts.size() != 2)
-    refuse_word("collective_times", word, "expected OPERATION:BYTES");
+  if (asked.operation == nullptr || parts.size() < 2 || parts.size() > 3)
+    refuse_word("collective_times", word, "expected OPERATION:BYTES or OPERATION:BYTES:CALLS");
   asked.bytes = std::strtoul(parts[1].c_str(), nullptr, 10);
   if (asked.bytes % sizeof(double) != 0 || asked.bytes > bench::kBlockBytesMax)
     refuse_word("collective_times", word, "expected bytes that are a multiple of 8, at most 64 MiB");
+  if (parts.size() == 3) asked.calls = std::atoi(parts[2].c_str());
+  if (parts.size() == 3 && asked.calls < 1)
+    refuse_word("collective_times", word, "expected calls, at least 1");
   return asked;
 }
 
@@ -43,18 +48,24 @@ double seconds_of_calls(const bench::Operation& operation, const bench::Buffers&
   return seconds + 1e-9;
 }
 
-void measure(const bench::Place& place, const Case& asked, int turns) {
-  const bench::Buffers at(asked.bytes, asked.operation->blocks, place.size);
-  double calls = 2, seconds = seconds_of_calls(*asked.operation, at, 2);
+/// How many calls take kTurnSeconds.
+int calls_of_a_turn(const bench::Operation& operation, const bench::Buffers& at) {
+  double calls = 2, seconds = seconds_of_calls(operation, at, 2);
   while (calls * seconds < kTurnSeconds && calls < kCallsMax) {
     calls = std::min({8 * calls, 1 + kTurnSeconds / seconds, kCallsMax});
-    seconds = std::min(seconds, seconds_of_calls(*asked.operation, at, static_cast<int>(calls)));
+    seconds = std::min(seconds, seconds_of_calls(operation, at, static_cast<int>(calls)));
   }
+  return static_cast<int>(calls);
+}
+
+void measure(const bench::Place& place, const Case& asked, int turns) {
+  const bench::Buffers at(asked.bytes, asked.operation->blocks, place.size);
+  const int calls = asked.calls != 0 ? asked.calls : calls_of_a_turn(*asked.operation, at);
   std::string text;
   for (int turn = 0; turn < turns; ++turn) {
     char number[32];
     std::snprintf(number, sizeof number, "%s%.4e", turn == 0 ? "" : ", ",
-                  seconds_of_calls(*asked.operation, at, static_cast<int>(calls)));
+                  seconds_of_calls(*asked.operation, at, calls));
     text += number;
   }
   if (place.rank != 0) return;

@@ -21,8 +21,10 @@ using loop::RecordKind;
 
 constexpr int kPacketsPerPoll = 32;  // of one source
 constexpr std::int64_t kNever = INT64_MAX;
-constexpr std::uint64_t kRoomBytes = 64 << 10;  // for what waits for a node's link in
-constexpr std::int64_t kSlotLeastNs = 1000;     // of a node's link
+constexpr std::uint64_t kWindowNs = 4'000'000;  // for whose time a wire may take its node's link at once
+constexpr std::uint64_t kWindowBytesLeast = 64 << 10;
+constexpr std::uint64_t kInterleavedBytes = 4 << 10;  // a packet up to that goes between others' bytes
+constexpr std::int64_t kSlotLeastNs = 1000;           // of a node's link
 constexpr std::int64_t kLongestNs = std::int64_t{3600} * 1'000'000'000;  // that any packet travels
 // The system wakes a sleeper that much later than it asked for, or a little less.
 constexpr std::int64_t kLateNs = 100'000;
@@ -30,6 +32,15 @@ constexpr std::int64_t kLateNs = 100'000;
 /// Of one ring: a share of 16 MiB per receiver within 64 KiB .. 1 MiB.
 std::uint64_t ring_capacity(std::size_t size) {
   return std::bit_floor(std::clamp<std::size_t>((std::size_t{16} << 20) / size, 64 * 1024, 1024 * 1024));
+}
+
+/// What may be under way in one ring. Where nodes have links that is what they carry in kWindowNs: with more,
+/// one message would hold up those to other ranks; with less, the link would idle while a rank wakes up.
+std::uint64_t window_bytes(const NetworkModel& model, std::size_t size) {
+  const std::uint64_t room = ring_capacity(size);
+  if (model.node_mb_per_second == 0) return room;
+  const std::uint64_t carried = static_cast<std::uint64_t>(model.node_mb_per_second) * kWindowNs / 1000;
+  return std::bit_floor(std::clamp(carried, kWindowBytesLeast, room));
 }
 
 std::size_t bits_bytes(std::size_t size) {
@@ -50,7 +61,7 @@ LoopLink::LoopLink(std::unique_ptr<Link> behind, Doorbells& doorbells, std::byte
       doorbells_(doorbells),
       clock_(clock),
       model_(model),
-      capacity_(ring_capacity(nodes_.size())),
+      capacity_(window_bytes(model, nodes_.size())),
       wires_(nodes_.size()),
       next_due_ns_(kNever) {
   const std::size_t size = nodes_.size();
@@ -60,7 +71,8 @@ LoopLink::LoopLink(std::unique_ptr<Link> behind, Doorbells& doorbells, std::byte
   };
   const auto ring_at = [&](std::size_t from, std::size_t to) {
     return reinterpret_cast<LoopRingShared*>(region + size * bits_bytes(size) +
-                                             (to * size + from) * (sizeof(LoopRingShared) + capacity_));
+                                             (to * size + from) *
+                                                 (sizeof(LoopRingShared) + ring_capacity(size)));
   };
   bits_ = bits_of(self);
   for (std::size_t peer = 0; peer < size; ++peer) {
@@ -115,22 +127,29 @@ void LoopLink::send(int peer, Record* record, std::uint64_t bytes) {
   Wire& to = wire(peer);
   const std::int64_t begin_ns = std::max(clock_.now_ns(), to.free_ns);
   to.free_ns = begin_ns + model_.occupied_ns(bytes);
-  std::int64_t there_ns = to.free_ns;
-  if (!in_.empty()) {
-    const std::int64_t occupied_ns = model_.node_occupied_ns(bytes);
-    to.free_ns = std::max(to.free_ns, out_.book(begin_ns, occupied_ns));
-    NodeAdapter& in = in_[static_cast<std::size_t>(nodes_[static_cast<std::size_t>(peer)])];
-    there_ns = std::max(to.free_ns, in.book(to.free_ns - occupied_ns, occupied_ns));
-    // What finds no room at the other node stays in the link out, and nothing passes it there.
-    const std::int64_t held_ns = there_ns - to.free_ns - model_.node_occupied_ns(kRoomBytes);
-    if (held_ns > 0) to.free_ns = out_.book(to.free_ns, held_ns);
-  }
+  const std::int64_t there_ns = in_.empty() ? to.free_ns : pass_node_links(peer, begin_ns, bytes);
   to.due_ns = std::max(to.due_ns, there_ns + model_.latency_ns);
   to.sender.commit(record, to.due_ns);
   const std::uint64_t bit = std::uint64_t{1} << rank_ % 64;
   if ((to.bits->load(std::memory_order_seq_cst) & bit) == 0)
     to.bits->fetch_or(bit, std::memory_order_seq_cst);
   doorbells_.wake(peer);
+}
+
+/// Takes the time of a packet to `peer` that begins at `begin_ns` from both nodes' links. Returns when its
+/// last byte is there, and lets the next one follow when the link out has sent it.
+std::int64_t LoopLink::pass_node_links(int peer, std::int64_t begin_ns, std::uint64_t bytes) {
+  Wire& to = wire(peer);
+  NodeAdapter& in = in_[static_cast<std::size_t>(nodes_[static_cast<std::size_t>(peer)])];
+  const std::int64_t occupied_ns = model_.node_occupied_ns(bytes);
+  const std::int64_t sent_ns = out_.book(begin_ns, occupied_ns);
+  if (bytes <= kInterleavedBytes) {
+    in.book(begin_ns, occupied_ns);
+    to.free_ns = std::max(to.free_ns, begin_ns + occupied_ns);
+    return to.free_ns;
+  }
+  to.free_ns = std::max(to.free_ns, sent_ns);
+  return std::max(to.free_ns, in.book(to.free_ns - occupied_ns, occupied_ns));
 }
 
 // ----- receiving -------------------------------------------------------------------------------------------

@@ -6,9 +6,10 @@
 // begins to travel when the link is free, occupies it for its bytes divided by the bandwidth, and is due one
 // latency after its last byte has left. It is not delivered before. Where the nodes have links, too
 // (NetworkModel::node_mb_per_second), a packet then goes through its node's link out and the other's link in,
-// which it shares with the packets of all their ranks (node_adapter.hpp). 64 KiB may wait for a link in; what
-// else is for it waits in the link out, and nothing passes it there, as in networks that lose nothing. That
-// is all of the model.
+// which it shares with the packets of all their ranks (node_adapter.hpp). Those links are shared about
+// equally: an ordered pair has no more under way than they carry in 4 ms, and a packet of 4 KiB or less takes
+// its time of them but does not wait for others' bytes, as networks send several messages in turns, packet by
+// packet. That is all of the model.
 //
 // Ranks sleep and are woken by the doorbells of the link behind it. No rank sleeps past the time when a
 // packet that it knows of is due: the system wakes sleepers late, so the last of that time is spent awake.
@@ -94,6 +95,7 @@ class LoopLink final : public OuterLink {
 
   Wire& wire(int peer) { return wires_[static_cast<std::size_t>(peer)]; }
   void send(int peer, loop::Record* record, std::uint64_t bytes);
+  std::int64_t pass_node_links(int peer, std::int64_t begin_ns, std::uint64_t bytes);
   bool no_room(int peer);
   void find_senders();
   int poll_wire(int source, std::int64_t now_ns, std::int64_t* next_due_ns, PacketSink& sink);
@@ -101,7 +103,7 @@ class LoopLink final : public OuterLink {
   Doorbells& doorbells_;
   const Clock& clock_;
   const NetworkModel model_;
-  const std::uint64_t capacity_;       // of each ring
+  const std::uint64_t capacity_;       // of each ring that is used
   Word* bits_;                         // this rank's
   loop::NodeAdapter out_;              // of the own node
   std::vector<loop::NodeAdapter> in_;  // by node; empty: nodes have no links

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/system/clock.hpp"
+#include "support/scripted_time.hpp"
 #include "support/thread_machine.hpp"
 
 namespace tasuki {
@@ -24,11 +25,11 @@ constexpr std::int64_t kHour = 3'600'000'000'000;  // ns: a rank that sleeps pas
 /// Connected links of ranks on the given nodes.
 class Net {
  public:
-  Net(const std::vector<int>& nodes, const NetworkModel& model)
+  Net(const std::vector<int>& nodes, const NetworkModel& model, const Clock& clock = real_clock())
       : machine_(static_cast<int>(nodes.size()), nodes, Config{}) {
     for (int rank = 0; rank < machine_.size(); ++rank) {
       bells_.push_back(machine_.make_doorbells(rank));
-      ends_.push_back(machine_.make_loop_link(rank, *bells_.back(), model));
+      ends_.push_back(machine_.make_loop_link(rank, *bells_.back(), model, clock));
     }
   }
   LoopLink& operator[](int rank) { return *ends_[static_cast<std::size_t>(rank)]; }
@@ -106,8 +107,8 @@ TEST(LoopLink, TheLinkIsOccupied) {
 // with two packets, whichever rank sends them, while a link of other nodes is free.
 TEST(LoopLink, NodesShareALink) {
   constexpr NetworkModel kModel{.latency_ns = 0, .mb_per_second = 0, .node_mb_per_second = 10};
-  constexpr std::uint32_t kBytes = 20'000 - kHeadBytesMax;  // 2 ms each
-  constexpr std::int64_t kEachNs = 2'000'000;
+  constexpr std::uint32_t kBytes = 10'000 - kHeadBytesMax;  // 1 ms each
+  constexpr std::int64_t kEachNs = 1'000'000;
   const std::int64_t slot_ns = kModel.node_occupied_ns(loop::kSlotBytes);
   const auto last_due_ns = [&](int first_to, int second_from, int second_to) {
     Net net({0, 0, 1, 2, 2}, kModel);
@@ -123,6 +124,59 @@ TEST(LoopLink, NodesShareALink) {
   EXPECT_GE(last_due_ns(2, 1, 3), 2 * kEachNs - slot_ns);  // one link out
   EXPECT_GE(last_due_ns(3, 2, 4), 2 * kEachNs - slot_ns);  // one link in
   EXPECT_GE(last_due_ns(3, 2, 0), kEachNs);                // none in common
+}
+
+/// Nodes' links of 10 MB/s, in a time that goes on when it is told to: a packet of 10,000 bytes takes 1 ms.
+struct SlowNodes {
+  static constexpr NetworkModel kModel{.latency_ns = 0, .mb_per_second = 0, .node_mb_per_second = 10};
+  static constexpr std::uint32_t kBytes = 10'000 - kHeadBytesMax;
+  static constexpr std::int64_t kStepNs = 10'000;
+
+  test::ScriptedTime time;
+  Net net{{0, 0, 1, 2}, kModel, time};
+
+  /// How many packets of 1 ms `rank` may have under way to rank 2, of another node.
+  int fill(int rank) {
+    int packets = 0;
+    while (try_send(net[rank], 2, kBytes)) ++packets;
+    return packets;
+  }
+  /// When the next packet to `rank` is there, to 10 us.
+  std::int64_t arrival_ns(int rank) {
+    const std::int64_t begin_ns = time.now_ns();
+    Clocked sink;
+    while (net[rank].poll(sink) == 0) time.sleep(0, kStepNs);
+    return time.now_ns() - begin_ns;
+  }
+};
+
+// A short packet of another rank of the node goes between the bytes of a long message.
+TEST(LoopLink, AShortPacketDoesNotWaitForOthersBytes) {
+  SlowNodes slow;
+  ASSERT_GT(slow.fill(0), 4);
+  ASSERT_TRUE(try_send(slow.net[1], 3, 1000));
+  EXPECT_LT(slow.arrival_ns(3), 150'000);
+  ASSERT_TRUE(try_send(slow.net[1], 3, SlowNodes::kBytes));
+  EXPECT_GT(slow.arrival_ns(3), 1'500'000);
+}
+
+// A long message takes the links of its nodes for as long as its window, and then others have their turn. A
+// ring that was sized for one in a fast network would hold them up for a tenth of a second.
+TEST(LoopLink, AMessageHoldsUpOthersForNoMoreThanItsWindow) {
+  SlowNodes slow;
+  const int ahead = slow.fill(0);
+  EXPECT_LE(ahead, 7);  // 64 KiB
+  ASSERT_TRUE(try_send(slow.net[1], 3, SlowNodes::kBytes));
+  EXPECT_LE(slow.arrival_ns(3), (ahead + 1) * std::int64_t{1'000'000} + SlowNodes::kStepNs);
+}
+
+// What waits for the link into one node keeps nothing from another.
+TEST(LoopLink, ABusyNodeHoldsUpNobodyElse) {
+  SlowNodes slow;
+  slow.fill(3);
+  const int ahead = slow.fill(0);  // its link out is free when these have left, the other's in is not
+  ASSERT_TRUE(try_send(slow.net[1], 3, SlowNodes::kBytes));
+  EXPECT_LE(slow.arrival_ns(3), (ahead + 1) * std::int64_t{1'000'000} + SlowNodes::kStepNs);
 }
 
 /// A link in the memory of one process.
