@@ -14,10 +14,13 @@
 
 #include "base/system/memory_file.hpp"
 #include "heap/choice/huge_file.hpp"
+#include "heap/choice/rules.hpp"
 #include "heap/interface.hpp"
 
 namespace tasuki::heap {
 namespace {
+
+static_assert(kSymmetricHeapLimit <= kHeapAddressEnd);
 
 constexpr std::uint64_t kSlotBytesMin = std::uint64_t{1} << 32;  // less is not worth it
 

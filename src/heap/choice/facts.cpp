@@ -5,11 +5,11 @@
 #include <fcntl.h>
 #include <link.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <bit>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -139,6 +139,18 @@ bool has_memfd() {
   return fd >= 0 || errno == EMFILE || errno == ENFILE;
 }
 
+/// Whether there are addresses up to kHeapAddressEnd: tried, since nothing else tells. The stack need not lie
+/// at the upper end of what there is, and under qemu-user does not.
+bool has_heap_addresses() {
+  constexpr std::size_t kBytes = 65536;  // a page, or some
+  void* const last = reinterpret_cast<void*>(kHeapAddressEnd - kBytes);
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+  void* const memory = ::mmap(last, kBytes, PROT_NONE, kFlags, -1, 0);
+  if (memory == MAP_FAILED) return errno == EEXIST;
+  ::munmap(memory, kBytes);
+  return memory == last;
+}
+
 }  // namespace
 
 bool finds_malloc_at(const void* own_malloc) {
@@ -194,8 +206,7 @@ Facts gather_facts(const char* const* environment, const void* own_malloc) {
   facts.data_bytes_max = limit(RLIMIT_DATA);
   facts.file_bytes_max = limit(RLIMIT_FSIZE);
   facts.strict_overcommit = read_line("/proc/sys/vm/", "overcommit_memory").text[0] == '2';
-  // The stack lies at the upper end of user space.
-  facts.address_bits = std::bit_width(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+  facts.heap_addresses = has_heap_addresses();
   facts.privileged = ::getauxval(AT_SECURE) != 0;
   facts.sanitizer = sanitizer();
   facts.valgrind = is_valgrind(environment);

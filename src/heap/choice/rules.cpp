@@ -7,9 +7,6 @@
 namespace tasuki::heap {
 namespace {
 
-/// The symmetric heaps lie between 2^45 and 2^46 + 2^45.
-constexpr int kAddressBitsMin = 47;
-
 constexpr Verdict stays_private(const char* reason) {
   return {.reason = reason};
 }
@@ -25,7 +22,7 @@ const char* impossible(const Facts& facts) {
   if (facts.valgrind) return "valgrind watches the heap";
   if (facts.other_allocator != nullptr) return facts.other_allocator;
   if (!facts.memfd && !facts.huge_file) return "the system gives no memory without a name (memfd_create)";
-  if (facts.address_bits < kAddressBitsMin) return "addresses have fewer than 47 bits here";
+  if (!facts.heap_addresses) return "addresses do not reach to 2^46 here";
   return nullptr;
 }
 

@@ -24,6 +24,9 @@ enum class HugePages : std::uint8_t {
   kAlways,  // all memory that is large enough
 };
 
+/// Symmetric heaps lie below it.
+inline constexpr std::uint64_t kHeapAddressEnd = 0x4000'0000'0000;
+
 inline constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
 struct Facts {
@@ -32,7 +35,7 @@ struct Facts {
   std::uint64_t data_bytes_max = kUnlimited;           // RLIMIT_DATA
   std::uint64_t file_bytes_max = kUnlimited;           // RLIMIT_FSIZE
   bool strict_overcommit = false;                      // vm.overcommit_memory = 2
-  int address_bits = 47;                               // of user space
+  bool heap_addresses = true;                          // there are some up to kHeapAddressEnd
   bool privileged = false;                             // setuid and its like: the environment is not trusted
   const char* sanitizer = nullptr;                     // what is said of one that watches memory, or null
   bool valgrind = false;                               // one of its tools runs the program

@@ -2,6 +2,8 @@
 #include "heap/choice/rules.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <cstring>
@@ -40,8 +42,7 @@ constexpr Case kCases[] = {
     {"ulimit -f", [](Facts& f) { f.file_bytes_max = 1ull << 30; }, false, true, "ulimit -f"},
     {"overcommit 2", [](Facts& f) { f.strict_overcommit = true; }, false, true, "overcommit"},
     {"no memfd", [](Facts& f) { f.memfd = false; }, false, false, "memfd_create"},
-    {"39 bits", [](Facts& f) { f.address_bits = 39; }, false, false, "47 bits"},
-    {"57 bits", [](Facts& f) { f.address_bits = 56; }, true, true, "nothing"},
+    {"short addresses", [](Facts& f) { f.heap_addresses = false; }, false, false, "2^46"},
     {"setuid", [](Facts& f) { f.privileged = true; }, false, false, "privileges"},
     {"sanitizer", [](Facts& f) { f.sanitizer = "XSanitizer is here"; }, false, false, "XSanitizer"},
     {"valgrind", [](Facts& f) { f.valgrind = true; }, false, false, "valgrind"},
@@ -200,13 +201,47 @@ TEST(HeapFacts, ComeFromThisProcess) {
   EXPECT_FALSE(facts.privileged);
   EXPECT_FALSE(facts.valgrind);
   EXPECT_EQ(facts.other_allocator, nullptr);
-  EXPECT_GE(facts.address_bits, 32);
+#if !defined(__SANITIZE_THREAD__)
+  EXPECT_TRUE(facts.heap_addresses);
+#endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   EXPECT_NE(facts.sanitizer, nullptr);
 #else
   EXPECT_EQ(facts.sanitizer, nullptr);
 #endif
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(HeapFacts, AddressesReachAsFarWhereverTheStackLies) {
+  constexpr std::size_t kBytes = 1 << 20;
+  void* const low = reinterpret_cast<void*>(std::uintptr_t{0x10'0000'0000});
+  void* const stack = mmap(low, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_EQ(stack, low);
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstack(&attributes, stack, kBytes), 0);
+  Facts facts;
+  const auto gather = [](void* there) -> void* {
+    *static_cast<Facts*>(there) = gather_facts(nullptr, nullptr);
+    return nullptr;
+  };
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(&thread, &attributes, gather, &facts), 0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  EXPECT_TRUE(facts.heap_addresses);
+  EXPECT_TRUE(decide(Wish::kGlobal, facts).global) << decide(Wish::kGlobal, facts).reason;
+  pthread_attr_destroy(&attributes);
+  munmap(stack, kBytes);
+}
+
+TEST(HeapFacts, AddressesThatAreInUseAreThere) {
+  constexpr std::size_t kBytes = 65536;
+  void* const last = reinterpret_cast<void*>(kHeapAddressEnd - kBytes);
+  ASSERT_EQ(mmap(last, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0), last);
+  EXPECT_TRUE(gather_facts(nullptr, nullptr).heap_addresses);
+  munmap(last, kBytes);
+}
+#endif
 
 TEST(HeapFacts, TellValgrindAndOtherAllocators) {
   const char* const watched[] = {"LD_PRELOAD=/usr/libexec/valgrind/vgpreload_core-amd64-linux.so", nullptr};
