@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from tasuki import machines, patterns, simulation, trace
-from tasuki.simulation import patterned, pictures, programs, traced
+from tasuki.simulation import pattern_programs, patterned, pictures, programs, traced
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/analysis"))
@@ -300,9 +300,57 @@ def test_patterns(tmp_path):
     assert one["seconds"] - latency == pytest.approx(10 * (SOFTWARE + HARDWARE + CONTROL) / 2)
 
 
+def test_more_patterns(tmp_path):
+    """Windows of messages, faces of grids and accesses to windows, by hand; every way takes something."""
+    short, wide = message(1000), 100_000 / RATE
+    back = message(0)
+    lines = {
+        "point_to_point/rate 2 1000 10": (64 * SOFTWARE + HARDWARE + 1000 / RATE + back) / 64,
+        "point_to_point/latency/mode=isend 2 0 10": (200 * SOFTWARE + HARDWARE) / 200,
+        "concurrent/halo/way=isend,dimensions=1 8 1000 1": SOFTWARE
+        + HARDWARE
+        + max(SOFTWARE, 1000 / RATE)
+        + 1000 / RATE,
+        "concurrent/halo/way=neighbor_alltoallw,dimensions=3 8 100000 1": 2 * SOFTWARE
+        + HARDWARE
+        + 6 * wide
+        + CONTROL,
+        "MPI_Neighbor_alltoall 6 100000 1": 2 * SOFTWARE + HARDWARE + 4 * wide + CONTROL,
+        "rma/ping/operation=put,sync=flush 2 1000 1": short + back,
+        "rma/ping/operation=put,sync=flush_local 2 1000 1": short,
+        "rma/ping/operation=put,sync=lock 2 1000 1": 2 * back + short + back,
+        "rma/ping/operation=get,sync=flush 2 1000 1": back + short,
+        "rma/ping/operation=get_accumulate,sync=flush 2 1000 1": 2 * short,
+        "rma/ping/operation=put,sync=fence 2 1000 1": short + back,
+        "rma/ping/operation=put,sync=fence_pair 2 1000 1": back + short + back,
+        "rma/ping/operation=put,sync=pscw 2 1000 1": back + short,
+        "rma/shift/operation=put,sync=flush 8 1000 1": short + back,
+        "rma/exchange/operation=put,sync=fence 8 100000 1": SOFTWARE + HARDWARE + 7 * wide + 3 * back,
+    }
+    found = each("\n".join(lines), tmp_path=tmp_path)
+    for row, seconds in zip(found["lines"], lines.values(), strict=True):
+        assert row["each_seconds"] == pytest.approx(seconds, rel=0.03), row["pattern"]
+        assert row["bound_seconds"] <= row["each_seconds"] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    "ranks, dimensions, of_rank", [(8, 1, 2), (8, 2, 3), (8, 3, 3), (12, 2, 4), (2, 2, 1)]
+)
+def test_faces_are_in_a_periodic_grid(ranks, dimensions, of_rank):
+    """Each rank's neighbours have it as theirs. Of two ranks in a direction each is the other's both."""
+    to = pattern_programs.faces(ranks, dimensions)
+    for rank, others in enumerate(to):
+        assert len(set(others)) == of_rank and rank not in others
+        assert all(others.count(other) == to[other].count(rank) for other in others)
+
+
 @pytest.mark.parametrize(
     "line, says",
     [
+        ("io/write/call=write_all 8 8 1", "is not simulated (--exchange FILE simulates collective writing)"),
+        ("concurrent/halo/way=isend,dimensions=4 8 8 1", "dimensions=4, expected 1, 2 or 3"),
+        ("rma/ping/operation=push 2 8 1", "operation=push, expected put,"),
+        ("rma/ping/operation=put,sync=never 2 8 1", "sync=never, expected fence,"),
         ("rma/counter 8 8 1", "list.txt:1: rma/counter: is not simulated, expected one of"),
         ("concurrent/shift/way=magic 8 8 1", "way=magic, expected sendrecv, isend_irecv, put_fence"),
         ("collectives/bcast/form=overlap 8 8 1", "computing meanwhile and rising lengths"),
