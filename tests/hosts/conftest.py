@@ -8,7 +8,7 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "ranks")]
+sys.path[:0] = [str(HERE.parent / "ranks"), str(HERE.parent / "programs")]
 
 import launchers  # noqa: E402
 from hosts import CannotError, Hosts  # noqa: E402

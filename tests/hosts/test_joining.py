@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 
+import debian_programs
 import harness
 import pytest
 from harness import only_long
@@ -119,18 +120,90 @@ def test_files_that_the_hosts_share(start, build, cluster, launcher):
     ],
 )
 def test_mpi4py(start, launcher):
+    built = {"PYTHONPATH": harness.ROOT / "build/mpi4py-abi", "LD_LIBRARY_PATH": harness.PREFIX / "lib"}
+    run_mpi4py_tests(start, launcher, {**CROWDED, **built})
+
+
+def run_mpi4py_tests(start, launcher, variables, files="p2p_buf|cco_buf|cco_obj"):
+    """Some of mpi4py's own tests, with the mpi4py that these variables lead to."""
     if not (MPI4PY / "test").is_dir():
         pytest.skip(f"{MPI4PY} is not there (make conformance)")
     python = [sys.executable, MPI4PY / "test/main.py", "-v", "--no-builddir"]
-    python += ["-i", r"^test_(p2p_buf|cco_buf|cco_obj)\.py$", "-x", "Self", "-x", "Dup"]
-    variables = {
-        **CROWDED,
-        "PYTHONPATH": harness.ROOT / "build/mpi4py-abi",
-        "LD_LIBRARY_PATH": harness.PREFIX / "lib",
-    }
+    python += ["-i", rf"^test_({files})\.py$", "-x", "Self", "-x", "Dup"]
     done = start(launcher, (2, 2), *python, variables=variables, timeout=120, cwd=MPI4PY)
     assert done.returncode == 0, done.text[-4000:]
     assert len(re.findall(r"^Ran \d{2,} tests", done.stderr, re.M)) == 4, done.text[-4000:]
+
+
+# ---- programs of others ----------------------------------------------------------------------------------
+
+# A system of 17 equations in two sizes of blocks, one and three right sides, on two grids.
+SCALAPACK_INPUT = """\
+'ScaLAPACK, LU factorization input file'
+'MPI Machine'
+'LU.out'
+6                       device out
+1                       number of problem sizes
+17                      values of M
+17                      values of N
+2                       number of NB's
+2 5                     values of NB
+2                       number of NRHS's
+1 3                     values of NRHS
+1                       number of NBRHS's
+2                       values of NBRHS
+2                       number of process grids
+1 2                     values of P
+1 2                     values of Q
+1.0                     threshold
+F                       condition and refinement
+"""
+with_and_without_heap = pytest.mark.parametrize("heap", [False, True], ids=["private", "heap"])
+
+
+def variables_of(packages=None, *, heap):
+    """What a program of the MPICH ABI needs to have our library."""
+    folders = [*(packages.libraries if packages else []), harness.PREFIX / "lib"]
+    preload = {"LD_PRELOAD": harness.PREFIX / "lib/libtasuki_heap.so"} if heap else {}
+    return {**CROWDED, "LD_LIBRARY_PATH": ":".join(map(str, folders)), "OMP_NUM_THREADS": 1, **preload}
+
+
+@only_long
+@with_and_without_heap
+@pytest.mark.parametrize("shape", [(2, 1), (1, 2)])
+@pytest.mark.parametrize("launcher", JOINED)
+def test_netpipe_of_debian(start, cluster, launcher, shape, heap):
+    packages = debian_programs.unpack("netpipe-mpich2")
+    out = cluster.shared_folder / "netpipe"
+    words = [packages.bin / "NPmpich2", "-i", "-u", 4096, "-n", 2, "-o", out]
+    done = start(launcher, shape, *words, variables=variables_of(packages, heap=heap))
+    assert done.returncode == 0 and "fail" not in done.text.lower(), done.text
+    rows = out.read_text().splitlines()
+    out.unlink()
+    assert len(rows) > 15, done.text
+
+
+@only_long
+@with_and_without_heap
+@pytest.mark.parametrize("launcher", JOINED)
+def test_scalapack_of_debian(start, cluster, launcher, heap):
+    """Systems of linear equations, on grids of one and of four ranks: the residuals are checked."""
+    packages = debian_programs.unpack("scalapack-mpi-test", "libscalapack-mpich2.2")
+    tests = packages.lib / "scalapack/mpich-tests"
+    (cluster.shared_folder / "LU.dat").write_text(SCALAPACK_INPUT)
+    variables = variables_of(packages, heap=heap)
+    folder = cluster.shared_folder
+    done = start(launcher, (2, 2), tests / "xdlu", variables=variables, cwd=folder, timeout=120)
+    counts = [int(count) for count in re.findall(r"(\d+) tests completed and (?:passed|failed)", done.stdout)]
+    assert done.returncode == 0 and counts == [8, 0], done.text[-4000:]
+
+
+@only_long
+@with_and_without_heap
+@pytest.mark.parametrize("launcher", JOINED)
+def test_the_wheel_of_mpi4py(start, launcher, heap):
+    library = {"MPI4PY_LIBMPI": harness.PREFIX / "lib/libmpi.so.12", **variables_of(heap=heap)}
+    run_mpi4py_tests(start, launcher, library, files="p2p_buf")
 
 
 def test_our_mpiexec_in_an_allocation(cluster, build):

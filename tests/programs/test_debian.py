@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import PREFIX, ROOT
+from debian_programs import PREFIX, ROOT
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("TASUKI_TEST_LONG"),
