@@ -1,13 +1,12 @@
 """make test: starts every part of the tests and adds up what they report.
 
-Tests with processes wait a good deal, so four lanes of parts run side by side. The first has those that
-only compute (COMPUTE), at a lower priority, and then programs of others and in Fortran (BESIDE); the second
-the tests over hosts, the third the rank tests, which are most (LONG_ONES); the fourth all others. Tests of
-what mpiexec makes of ranks that stand still (ALONE) come before. What the unit tests need is built all the
-while, at a low priority, so they come last. They run under the sanitizers; without any, which is the same
-tests once more (some of them larger: collectives of 64 simulated ranks instead of 9), only with --long, but
-for those of SPAM, which is not built under one. --long also builds everything with clang and runs the unit
-tests of that build.
+Tests with processes wait a good deal, so four parts run side by side; the longest begin first
+(LONGEST_FIRST), so that none is left alone at the end. Those that only compute (COMPUTE) have a lower
+priority. Tests of what mpiexec makes of ranks that stand still (ALONE) come before. What the unit tests
+need is built all the while, at a low priority, and they are the next when it is there. They run under the
+sanitizers; without any, which is the same tests once more (some of them larger: collectives of 64 simulated
+ranks instead of 9), only with --long, but for those of SPAM, which is not built under one. --long also
+builds everything with clang and runs the unit tests of that build.
 
 Each part leaves a JUnit file under build/test, from which its numbers come.
 A part that ends otherwise than by its own account (a build that fails, a crash, a time-out) counts as one
@@ -23,6 +22,7 @@ import concurrent.futures
 import dataclasses
 import os
 import pathlib
+import queue
 import subprocess
 import sys
 import threading
@@ -38,8 +38,11 @@ console = Console(highlight=False, soft_wrap=True)
 
 COMPUTE = {"abi", "analysis", "install", "models", "reading", "report", "tidy", "unit"}
 ALONE = {"wrong", "faults"}
-BESIDE = {"fortran", "programs"}
-LONG_ONES = ("hosts", "ranks")
+LONGEST_FIRST = (
+    "thread address-undefined clang ranks hosts suite property conformance fortran spam models analysis "
+    "tools tuning programs stress tidy report install safety abi unit reading"
+).split()
+SIDE_BY_SIDE = 4
 NICE_BESIDE, NICE_BUILD = 5, 10
 
 # The protocols of tests/stress that mpi4py's point-to-point tests see too, and the nodes its collectives.
@@ -94,7 +97,7 @@ def unit_part(
     configure = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *configuration]
     build = ["cmake", "--build", folder, "-j", jobs, "--target", *targets]
     run = ["env", *(f"{name}={value}" for name, value in SANITIZER_OPTIONS.items())] if sanitizer else []
-    run += ["ctest", "--test-dir", folder, "-j", jobs, "--timeout", 300, "--output-on-failure"]
+    run += ["ctest", "--test-dir", folder, "-j", jobs, "--timeout", 600, "--output-on-failure"]
     run += ["-R", pattern] if pattern else []
     junit = ["--output-junit", OUT / f"{name}.xml"]
     return Part(name, run + junit, seconds_max, [*([configure] if configuration else []), build])
@@ -198,11 +201,11 @@ def build_part(part, environment):
 
 
 def run_part(part, built, environment):
-    """Runs a part when it is built: `built` is the future of build_part(), and waiting is counted."""
+    """Runs a part, after its build_part(), which gave `built`."""
     result, begin = Result(part.name), time.monotonic()
     junit, log = OUT / f"{part.name}.xml", OUT / f"{part.name}-build.log"
     junit.unlink(missing_ok=True)
-    trouble, result.build_processor_seconds = built.result()
+    trouble, result.build_processor_seconds = built
     if not trouble:
         log = OUT / f"{part.name}.log"
         beside = part.name in COMPUTE
@@ -236,38 +239,49 @@ def show(result):
         console.print("\n".join(text.splitlines()[-60:]), markup=False)
 
 
-def lanes_of(chosen):
-    """The parts that come first, alone; and lanes of others, which may run side by side."""
-    groups = [COMPUTE, BESIDE, *({name} for name in LONG_ONES)]
-    compute, beside, *long_ones = ([part for part in chosen if part.name in group] for group in groups)
-    rest = [part for part in chosen if not any(part.name in group for group in (ALONE, *groups))]
-    return [part for part in chosen if part.name in ALONE], [compute + beside, *long_ones, rest]
+def in_order(chosen):
+    """The parts that come first, alone; and the others in the order in which they are to begin."""
+    places = {name: place for place, name in enumerate(LONGEST_FIRST)}
+    others = [part for part in chosen if part.name not in ALONE]
+    others.sort(key=lambda part: places.get(part.name, len(places)))
+    return [part for part in chosen if part.name in ALONE], others
 
 
 def run_parts(chosen, jobs, environment):
     """Runs them all, as this file's head says, and shows each result when it is there."""
     results = []
     turn = threading.Lock()
-    alone, lanes = lanes_of(chosen)
+    ready = queue.PriorityQueue()  # (place, part, the future of its build) of those that are built
+    alone, others = in_order(chosen)
     builder = concurrent.futures.ThreadPoolExecutor(max_workers=1)
-    others = concurrent.futures.ThreadPoolExecutor(max_workers=len(lanes) if jobs > 1 else 1)
-    built = {part.name: builder.submit(build_part, part, environment) for part in chosen}
+    workers = concurrent.futures.ThreadPoolExecutor(max_workers=SIDE_BY_SIDE if jobs > 1 else 1)
 
-    def run(lane):
-        for part in lane:
-            result = run_part(part, built[part.name], environment)
-            with turn:
-                results.append(result)
-                show(result)
-                sys.stdout.flush()
+    def build(place, part):
+        built = builder.submit(build_part, part, environment)
+        built.add_done_callback(lambda built: ready.put((place, part, built)))
+
+    def run(part, built):
+        result = run_part(part, built, environment)
+        with turn:
+            results.append(result)
+            show(result)
+            sys.stdout.flush()
+
+    def run_next():
+        _, part, built = ready.get()
+        run(part, built.result())
 
     try:
-        run(alone)
-        for future in [others.submit(run, lane) for lane in lanes]:
+        for place, part in sorted(enumerate(others), key=lambda other: bool(other[1].builds)):
+            build(place, part)
+        for part in alone:
+            run(part, build_part(part, environment))
+        for future in [workers.submit(run_next) for _ in others]:
             future.result()
     finally:
-        others.shutdown(cancel_futures=True)
+        workers.shutdown(wait=False, cancel_futures=True)
         builder.shutdown(cancel_futures=True)
+        workers.shutdown()
     return results
 
 
