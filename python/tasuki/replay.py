@@ -32,6 +32,7 @@ import numpy as np
 
 from tasuki import trace as traces
 from tasuki.own_calls import least_of, lengths_of, shares_of, used_after
+from tasuki.predicted import Replay, frame_of, notes_of
 from tasuki.trace import Part, Trace
 
 # Start and end are no communication of the program's.
@@ -51,8 +52,6 @@ UNPRICED = re.compile(
     r"|win_(create\w*|allocate\w*|free|fence|set_info)"
     r"|file_(open|close|set_\w+|preallocate|sync|seek_shared)|file_i?(read|write)\w*_(all|ordered)\w*"
 )
-# By how much of what it predicts the model was off at most in 19 of 20 runs of programs (docs/trace.md).
-PREDICTION_ERROR = 0.15
 # The first operation of so many bytes finds memory that the system has yet to give.
 TOUCHED_BYTES = 64 << 10
 SENDS = {"send", "bsend", "ssend", "rsend", "psend"}
@@ -597,54 +596,6 @@ class Engine:
         self.wake(timeline)
 
 
-# ---- what comes of it ----
-
-
-@dataclasses.dataclass
-class Replay:
-    trace: Trace
-    calls: object  # a data frame: world, rank, thread, function, phase, measured, predicted, priced
-    measured_seconds: float  # of the program: from the first MPI_Init's end to MPI_Finalize, or the last call
-    predicted_seconds: float
-    hows: dict[str, str]  # of operations: how their prices were found
-    notes: list[str]
-    others_seconds: float = 0.0  # what other programs took of the ranks' processors
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Where the time in MPI is in 19 of 20 runs: what has a price is off by PREDICTION_ERROR at most,
-        and a rank in a call may have waited for what other programs took of its processor."""
-        off = PREDICTION_ERROR * float(self.calls.loc[self.calls["priced"], "predicted"].sum())
-        off += self.others_seconds
-        return max(0.0, self.predicted - off), self.predicted + off
-
-    @property
-    def measured(self) -> float:
-        """Seconds in MPI, of all ranks together."""
-        return float(self.calls["measured"].sum())
-
-    @property
-    def predicted(self) -> float:
-        return float(self.calls["predicted"].sum())
-
-    def document(self) -> dict:
-        """For a JSON file."""
-        return document_of(self)
-
-    def text(self) -> str:
-        """A table for people."""
-        return text_of(self)
-
-    def by(self, *columns: str):
-        """Calls, measured and predicted seconds for each value of the columns, the longest first."""
-        grouped = self.calls.groupby(list(columns), observed=True)
-        found = grouped.agg(
-            calls=("calls", "sum"), measured=("measured", "sum"), predicted=("predicted", "sum")
-        )
-        found["ratio"] = found["predicted"] / found["measured"].where(found["measured"] > 0)
-        return found.sort_values("measured", ascending=False).reset_index()
-
-
 def replay(trace: Trace, pricer, compute_factor: float = 1.0) -> Replay:
     """Predicts each call of a trace. `pricer`: tasuki.pricing.Pricer, or what has its methods."""
     if compute_factor < 0:
@@ -677,124 +628,3 @@ def replay(trace: Trace, pricer, compute_factor: float = 1.0) -> Replay:
         notes_of(trace, builder, engine, calls),
         trace.others_seconds,
     )
-
-
-def frame_of(builder: Builder):
-    import pandas
-
-    frames = []
-    for timeline in builder.timelines:
-        part, events = timeline.part, timeline.events
-        if not events:
-            continue
-        rows = np.array([event.row for event in events], dtype=np.int64)
-        phases = traces.category(part.columns["phase"][rows], part.phases)
-        frames.append(
-            pandas.DataFrame(
-                {
-                    "world": part.world,
-                    "rank": part.rank,
-                    "thread": timeline.thread,
-                    "function": [event.name for event in events],
-                    "phase": phases,
-                    "calls": part.columns["repeats"][rows] + 1,
-                    "measured": [event.length for event in events],
-                    "predicted": [event.predicted for event in events],
-                    "priced": [not event.unpriced for event in events],
-                }
-            )
-        )
-    return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
-
-
-def notes_of(trace: Trace, builder: Builder, engine: Engine, calls) -> list[str]:
-    notes = list(trace.troubles)
-    if trace.processors and len(trace.parts) > trace.processors:
-        notes.append(
-            f"{len(trace.parts)} ranks shared {trace.processors} processors, evenly and in time slices in "
-            "the prediction; what a call costs where ranks wait for processors is known less well"
-        )
-    if trace.others_seconds > 0:
-        notes.append(
-            f"other programs took {trace.others_seconds:.2g} s of the processors: so much longer or shorter "
-            "may the time in MPI be"
-        )
-    if builder.unmatched:
-        notes.append(f"{builder.unmatched} sends and receives have no other end in the trace")
-    if engine.as_recorded:
-        notes.append(
-            f"{engine.as_recorded} calls wait for what is not in the trace: they take what was recorded"
-        )
-    recorded = calls.loc[~calls["priced"], "measured"].sum()
-    if recorded > 0:
-        share = recorded / calls["measured"].sum()
-        notes.append(
-            f"{100 * share:.2g} % of the measured time is of calls without a price: taken as recorded"
-        )
-    notes += [f"{name}: {how}" for name, how in engine.hows.items() if "substituted" in how or "extra" in how]
-    return notes
-
-
-# ---- for people and programs ----
-
-
-def document_of(found: Replay) -> dict:
-    def rows(*columns):
-        return json_rows(found.by(*columns))
-
-    return {
-        "tasuki_prediction": 1,
-        "kind": "trace",
-        "trace": found.trace.path,
-        "ranks": len(found.trace.parts),
-        "measured_seconds": found.measured,
-        "predicted_seconds": found.predicted,
-        "predicted_seconds_low": found.interval[0],
-        "predicted_seconds_high": found.interval[1],
-        "others_seconds": found.others_seconds,
-        "measured_run_seconds": found.measured_seconds,
-        "predicted_run_seconds": found.predicted_seconds,
-        "functions": rows("function"),
-        "ranks_of": rows("world", "rank"),
-        "phases": rows("phase"),
-        "prices": found.hows,
-        "notes": found.notes,
-    }
-
-
-def json_rows(frame) -> list[dict]:
-    def number_of(value):
-        return value.item() if hasattr(value, "item") else value
-
-    records = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    return [{name: number_of(value) for name, value in record.items()} for record in records]
-
-
-def text_of(found: Replay) -> str:
-    from tasuki.units import time_text
-
-    ratio = found.predicted / found.measured - 1 if found.measured > 0 else 0.0
-    lines = [
-        f"{found.trace.path}: {len(found.trace.parts)} ranks, {int(found.calls['calls'].sum())} calls",
-        "",
-        f"time in MPI, all ranks:  measured {time_text(found.measured)}, "
-        f"predicted {time_text(found.predicted)} ({100 * ratio:+.1f} %)",
-        f"                         in 19 of 20 runs from {' to '.join(map(time_text, found.interval))}",
-        f"time of the program:     measured {time_text(found.measured_seconds)}, "
-        f"predicted {time_text(found.predicted_seconds)}",
-    ]
-    for title, columns in (("function", ["function"]), ("rank", ["world", "rank"]), ("phase", ["phase"])):
-        table = found.by(*columns)
-        if title == "phase" and len(table) < 2:
-            continue
-        lines += ["", f"{title:<28}{'calls':>10}{'measured':>14}{'predicted':>14}{'ratio':>8}"]
-        for row in table.to_dict("records"):
-            name = str(row[columns[-1]]) or "(none)"
-            if row.get("world"):
-                name = f"{row['world']}.{name}"
-            shown = "-" if not row["ratio"] == row["ratio"] else f"{row['ratio']:.2f}"
-            lines.append(
-                f"{name:<28}{row['calls']:>10}{time_text(row['measured']):>14}{time_text(row['predicted']):>14}{shown:>8}"
-            )
-    lines += [""] + [f"note: {note}" for note in found.notes] if found.notes else []
-    return "\n".join(lines)
