@@ -13,6 +13,7 @@
 #   make bench-spam-lammps   its forces beside those of LAMMPS      make bench-hosts   jobs over hosts, next to others
 #   make bench-kernels the kernels of apps/kernels, next to others  make bench-npb NPB_BIN=DIR   your NPB programs
 #   make predict-kernels   what the model says of them              make fortran-calls   what a call takes in Fortran
+#   make predict-scaled    the same of 4 and 8 ranks, by traces of 2 and 4
 #   make fit-collectives   the collectives' model, fitted            make network      the cost of virtual nodes
 #   make regret        how good that model's choices are             make fabric       messages over libfabric, timed
 #   make wheel         a Python wheel of all of it, and its size     make deb          Debian packages
@@ -38,7 +39,7 @@ IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
 .PHONY: help setup build install demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
-    bench-spam-lammps bench-hosts bench-kernels bench-npb npb-bin predict-kernels fortran-calls io-calls fit-collectives \
+    bench-spam-lammps bench-hosts bench-kernels bench-npb npb-bin predict-kernels predict-scaled fortran-calls io-calls fit-collectives \
     regret network fabric explain peers wheel deb docs record-abi documents format tidy generate clean
 
 help:
@@ -178,6 +179,9 @@ explain: build $(STAMPS)/venv-demo
 
 predict-kernels: build $(STAMPS)/system-test $(STAMPS)/venv-demo
 	@$(IN_VENV)/python bench/predict_kernels.py --prefix $(TREE) --out $(BUILD)/bench
+
+predict-scaled: build $(STAMPS)/system-test $(STAMPS)/venv-demo
+	@$(IN_VENV)/python bench/predict_scaled.py --prefix $(TREE) --out $(BUILD)/bench
 
 fortran-calls: build $(STAMPS)/system-test
 	@$(if $(PEERS),,tools/fetch-peers-debian $(BUILD)/peers-debian)

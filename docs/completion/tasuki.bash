@@ -81,8 +81,9 @@ _tasuki() {
     --set|--set=) ;;
     -n|--ranks|--ranks=) ;;
     --map|--map=) ;;
+    --smaller|--smaller=) ;;
     --compute-factor|--compute-factor=) ;;
-    *) options="--run --machine --set -n --ranks --map --json --csv --compute-factor --help" ;;
+    *) options="--run --machine --set -n --ranks --map --smaller --weak --json --csv --compute-factor --help" ;;
   esac ;;
   report) case $previous in
     -o|--out|--out=) _tasuki_files ;;

@@ -107,9 +107,11 @@ case $command in
       '--run[The machine]:RUN.json:_files' \
       '--machine[Another machine]:NAME|FILE:_files' \
       '--set[Change a parameter of the machine]:NAME=VALUE:' \
-      '-n[All patterns of a list among so many ranks]:N:' \
-      '--ranks[All patterns of a list among so many ranks]:N:' \
+      '-n[Among so many ranks]:N:' \
+      '--ranks[Among so many ranks]:N:' \
       '--map[Where the ranks are]:NODESxRANKS:' \
+      '--smaller[The program among fewer ranks]:TRACE:' \
+      '--weak[With --ranks]' \
       '--json[Print a JSON document and nothing else]' \
       '--csv[Print the lines as CSV]' \
       '--compute-factor[A trace'\''s computing takes F times as long]:F:' \

@@ -69,9 +69,11 @@ def own_seconds(timelines: list[Timeline], pools: dict[Where, Pool]) -> None:
             if where_of(timeline) == where:
                 begins = timeline.part.columns["begin"]
                 for event in timeline.events:
-                    end = begins[event.row] * 1e-9
-                    spans.append((end - event.gap, end))
-                    events.append(event)
+                    at = begins[event.row] * 1e-9
+                    for name, end in (("gap", at), ("within", at + event.within)):
+                        if name == "gap" or event.within:
+                            spans.append((end - getattr(event, name), end))
+                            events.append((event, name))
         begins, ends = np.array(spans).reshape(-1, 2).T
         times = np.concatenate([begins, ends])
         order = np.argsort(times, kind="stable")
@@ -80,8 +82,8 @@ def own_seconds(timelines: list[Timeline], pools: dict[Where, Pool]) -> None:
         share = np.minimum(1.0, pool.processors / np.maximum(computing[:-1], 1))
         done = np.concatenate([[0.0], np.cumsum(share * np.diff(times))])
         own = np.interp(ends, times, done) - np.interp(begins, times, done)
-        for event, seconds in zip(events, own.tolist(), strict=True):
-            event.gap = min(event.gap, seconds)
+        for (event, name), seconds in zip(events, own.tolist(), strict=True):
+            setattr(event, name, min(getattr(event, name), seconds))
 
 
 class CrowdedEngine(Engine):
@@ -103,7 +105,8 @@ class CrowdedEngine(Engine):
         heapq.heappush(self.steps, (time, self.serial, step, what))
 
     def begin(self, timelines: list[Timeline]) -> None:
-        own_seconds(timelines, self.pools)
+        if not self.builder.alone:
+            own_seconds(timelines, self.pools)
         for timeline in timelines:
             if self.pool(timeline) is not None:
                 for event in timeline.events:  # others ran in those that took longer
@@ -164,7 +167,7 @@ class CrowdedEngine(Engine):
             self.give_away(timeline, timeline.now)
             return
         event = timeline.events[timeline.next]
-        left = self.left.pop(timeline, event.gap * self.compute_factor)
+        left = self.left.pop(timeline, (event.gap + event.within) * self.compute_factor)
         now = min(left, SLICE_SECONDS)
         self.left[timeline] = left - now
         timeline.now += now
@@ -181,11 +184,12 @@ class CrowdedEngine(Engine):
             return
         del self.left[timeline]
         event = timeline.events[timeline.next]
-        event.gap = 0.0  # it is behind us
+        event.gap = event.within = 0.0  # it is behind us
         self.enter(timeline, event)
         busy = max(timeline.now, event.begin + event.floor)
         end = self.end_of(timeline, event)
-        if end is not None and end <= busy:
+        alone = not event.begins and not event.waits and event.probe is None  # it waits for no rank
+        if end is not None and (alone or end <= busy):
             event.end = timeline.now = end
             timeline.next += 1
             self.run_on(timeline)

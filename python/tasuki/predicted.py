@@ -12,6 +12,7 @@ from tasuki.trace import Trace
 
 # By how much of what it predicts the model was off at most in 19 of 20 runs of programs (docs/trace.md).
 PREDICTION_ERROR = 0.15
+SCALED_ERROR = 0.30  # of other ranks than those traced
 
 
 @dataclasses.dataclass
@@ -22,19 +23,26 @@ class Replay:
     predicted_seconds: float
     hows: dict[str, str]  # of operations: how their prices were found
     notes: list[str]
+    ranks: int  # predicted; those measured are the trace's
     others_seconds: float = 0.0  # what other programs took of the ranks' processors
 
     @property
     def interval(self) -> tuple[float, float]:
         """Where the time in MPI is in 19 of 20 runs: what has a price is off by PREDICTION_ERROR at most,
         and a rank in a call may have waited for what other programs took of its processor."""
-        off = PREDICTION_ERROR * float(self.calls.loc[self.calls["priced"], "predicted"].sum())
+        error = SCALED_ERROR if self.scaled else PREDICTION_ERROR
+        off = error * float(self.calls.loc[self.calls["priced"], "predicted"].sum())
         off += self.others_seconds
         return max(0.0, self.predicted - off), self.predicted + off
 
     @property
+    def scaled(self) -> bool:
+        """Whether it is of other ranks than those traced."""
+        return self.ranks != len(self.trace.parts)
+
+    @property
     def measured(self) -> float:
-        """Seconds in MPI, of all ranks together."""
+        """Seconds in MPI, of all ranks that were traced together."""
         return float(self.calls["measured"].sum())
 
     @property
@@ -78,7 +86,7 @@ def frame_of(builder):
                     "function": [event.name for event in events],
                     "phase": phases,
                     "calls": part.columns["repeats"][rows] + 1,
-                    "measured": [event.length for event in events],
+                    "measured": [0.0 if timeline.copied else event.length for event in events],
                     "predicted": [event.predicted for event in events],
                     "priced": [not event.unpriced for event in events],
                 }
@@ -89,9 +97,10 @@ def frame_of(builder):
 
 def notes_of(trace: Trace, builder, engine, calls) -> list[str]:
     notes = list(trace.troubles)
-    if trace.processors and len(trace.parts) > trace.processors:
+    ranks = len({(timeline.part.world, timeline.part.rank) for timeline in builder.timelines})
+    if trace.processors and ranks > trace.processors:
         notes.append(
-            f"{len(trace.parts)} ranks shared {trace.processors} processors, evenly and in time slices in "
+            f"{ranks} ranks shared {trace.processors} processors, evenly and in time slices in "
             "the prediction; what a call costs where ranks wait for processors is known less well"
         )
     if trace.others_seconds > 0:
@@ -111,6 +120,7 @@ def notes_of(trace: Trace, builder, engine, calls) -> list[str]:
         notes.append(
             f"{100 * share:.2g} % of the measured time is of calls without a price: taken as recorded"
         )
+    notes += builder.notes
     notes += [f"{name}: {how}" for name, how in engine.hows.items() if "substituted" in how or "extra" in how]
     return notes
 
@@ -126,7 +136,8 @@ def document_of(found: Replay) -> dict:
         "tasuki_prediction": 1,
         "kind": "trace",
         "trace": found.trace.path,
-        "ranks": len(found.trace.parts),
+        "ranks": found.ranks,
+        "ranks_measured": len(found.trace.parts),
         "measured_seconds": found.measured,
         "predicted_seconds": found.predicted,
         "predicted_seconds_low": found.interval[0],
@@ -154,20 +165,26 @@ def text_of(found: Replay) -> str:
     from tasuki.units import time_text
 
     ratio = found.predicted / found.measured - 1 if found.measured > 0 else 0.0
+    traced = len(found.trace.parts)
+    of, measured, predicted = f"{traced} ranks", "measured", "predicted"
+    off = f" ({100 * ratio:+.1f} %)"
+    if found.scaled:
+        of += f", predicted among {found.ranks}"
+        measured, predicted, off = f"{traced} ranks", f"{found.ranks} ranks", ""
     lines = [
-        f"{found.trace.path}: {len(found.trace.parts)} ranks, {int(found.calls['calls'].sum())} calls",
+        f"{found.trace.path}: {of}, {int(found.calls['calls'].sum())} calls",
         "",
-        f"time in MPI, all ranks:  measured {time_text(found.measured)}, "
-        f"predicted {time_text(found.predicted)} ({100 * ratio:+.1f} %)",
+        f"time in MPI, all ranks:  {measured} {time_text(found.measured)}, "
+        f"{predicted} {time_text(found.predicted)}{off}",
         f"                         in 19 of 20 runs from {' to '.join(map(time_text, found.interval))}",
-        f"time of the program:     measured {time_text(found.measured_seconds)}, "
-        f"predicted {time_text(found.predicted_seconds)}",
+        f"time of the program:     {measured} {time_text(found.measured_seconds)}, "
+        f"{predicted} {time_text(found.predicted_seconds)}",
     ]
     for title, columns in (("function", ["function"]), ("rank", ["world", "rank"]), ("phase", ["phase"])):
         table = found.by(*columns)
         if title == "phase" and len(table) < 2:
             continue
-        lines += ["", f"{title:<28}{'calls':>10}{'measured':>14}{'predicted':>14}{'ratio':>8}"]
+        lines += ["", f"{title:<28}{'calls':>10}{measured:>14}{predicted:>14}{'ratio':>8}"]
         for row in table.to_dict("records"):
             name = str(row[columns[-1]]) or "(none)"
             if row.get("world"):

@@ -90,7 +90,9 @@ class Pricer:
         return self.after_computing(self.prices[asked], stages, ranks, bytes, used)
 
     def after_computing(self, warm: Price, stages: list[str], ranks: int, bytes: float, used: float) -> Price:
-        """Between the warm price and those of the patterns `stages`; what was not measured is left out."""
+        """Between the warm price and those of the patterns `stages`; what was not measured is left out. Where
+        all caches are cold, memory may be nearer than another processor's cache. But a program has just
+        written what it sends: more computing makes nothing quicker."""
         known = [(0.0, warm)]
         for stage, pattern in enumerate(stages):
             asked = pattern, ranks, bytes
@@ -98,7 +100,9 @@ class Pricer:
                 found = (at(curve, bytes) for curve in self.curves_of(pattern) if curve.ranks == ranks)
                 self.prices[asked] = next((one for one in found if one is not None), None)
             if pattern and self.prices[asked] is not None:
-                known.append((float(stage), self.prices[asked]))
+                known.append(
+                    (float(stage), max(self.prices[asked], known[-1][1], key=lambda one: one.seconds))
+                )
         for (left, low), (right, high) in zip(known, known[1:], strict=False):
             if used <= right:
                 return mixed(low, high, (used - left) / (right - left), warm.how)

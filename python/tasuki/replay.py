@@ -13,8 +13,9 @@ factor); its calls take what the pricer says of messages and collectives, and th
 - A collective ends, for ranks that get data of all, the operation's price after the last rank came; for those
   that get data of the root that price after the root came (and not before they came themselves); a rank that
   only gives is done after o_s, where the block is eager.
-- Tests that found nothing take one call's time; the test that found something waits as MPI_Wait would, and of
-  that wait so much is in MPI as of the trace's time between such tests and in them.
+- Tests that found nothing take one call's time, and what the program works between them, if that is most of
+  it (POLLING_SHARE). The test that found something waits as MPI_Wait would, and of that wait so much is in
+  MPI as of the trace's time between such tests and in them.
 - What has no price (communicators, windows, files, …) takes what was recorded after the last rank came; so
   does the first collective of a function and size of TOUCHED_BYTES and more.
 - A call that completes requests takes at least what the quickest quarter of such calls took in the trace.
@@ -31,7 +32,7 @@ import re
 import numpy as np
 
 from tasuki import trace as traces
-from tasuki.own_calls import least_of, lengths_of, shares_of, used_after
+from tasuki.own_calls import least_of, lengths_of, quick_tests_of, shares_of, used_after
 from tasuki.predicted import Replay, frame_of, notes_of
 from tasuki.trace import Part, Trace
 
@@ -59,6 +60,9 @@ PROBES = {"probe", "mprobe", "iprobe", "improbe"}
 TESTS = {"test", "testall", "testany", "testsome"}
 COMPLETIONS = {"wait", "waitall", "waitany", "waitsome"} | TESTS
 LOOKS = TESTS | {"iprobe", "improbe"}  # that may find nothing
+# Of the time of loops of such calls: with a smaller share in MPI the program works in between, and that work
+# takes its time. Else it only waits.
+POLLING_SHARE = 0.1
 
 
 class ReplayError(ValueError):
@@ -66,10 +70,13 @@ class ReplayError(ValueError):
 
 
 class Message:
-    __slots__ = "bytes ready arrival posted entered done rendezvous cost sender receiver".split()
+    __slots__ = (
+        "bytes sent_at wanted_at ready arrival posted entered done rendezvous cost sender receiver".split()
+    )
 
     def __init__(self, size: int):
         self.bytes = size
+        self.sent_at = self.wanted_at = 0.0  # when its send and its receive began, as recorded
         self.ready = None  # when the sender has said that it is there
         self.arrival = None  # of an eager one
         self.entered = None  # when the receiver began to wait for it
@@ -113,6 +120,7 @@ class Half:
     kind: str  # "send", "receive", "collective"
     of: Message | Collective | None  # None: no rank of the trace is at the other end
     buffered: bool = False  # the sender need not wait
+    at: float = 0.0  # when it began, as recorded
 
 
 @dataclasses.dataclass(slots=True)
@@ -129,8 +137,10 @@ class Event:
     unpriced: bool = False
     floor: float = 0.0  # what it takes at least
     used: float = 0.0  # how much the rank computed since its last call like it: used_after()
+    within: float = 0.0  # computing between tests that found nothing
     usual: float = 0.0  # what calls like it took, by their median
     first: bool = False  # of its function and size
+    completes: bool = False  # requests
     share_in_mpi: float = 1.0  # of what it waits longer than recorded
 
     @property
@@ -148,6 +158,7 @@ class Timeline:
         self.events: list[Event] = []
         self.next = 0
         self.queued = False
+        self.copied = False  # of a rank that was not traced (tasuki.scaled)
 
 
 # ---- from a trace to events ----
@@ -155,6 +166,9 @@ class Timeline:
 
 class Builder:
     """Finds out which send meets which receive, and which calls are one collective."""
+
+    alone = False  # whether the gaps are without what other ranks computed on the same processors
+    notes: tuple[str, ...] = ()
 
     def __init__(self, trace: Trace):
         self.trace = trace
@@ -166,6 +180,21 @@ class Builder:
         for part in trace.parts:
             PartBuilder(self, part).build()
         self.match()
+        self.find_least()
+
+    def find_least(self) -> None:
+        """What calls that complete requests take at least: what they took without their waits."""
+        for part in self.trace.parts:
+            waited = np.zeros(len(part))
+            events = [
+                one for line in self.timelines if line.part is part for one in line.events if one.completes
+            ]
+            for event in events:
+                begin = part.columns["begin"][event.row] * 1e-9
+                waited[event.row] = max([0.0, *(needed_at(half) - begin for half in event.waits)])
+            least = least_of(part, waited)
+            for event in events:
+                event.floor = least[event.row]
 
     def match(self) -> None:
         """A receive gets the first message of its source on its communicator with its tag (MPI 3.5)."""
@@ -189,10 +218,20 @@ class Builder:
                 half.probe = found[place][1]
             else:
                 half.of = found.pop(place)[1]
+                half.of.wanted_at = half.at
         for found in waiting.values():
             for _, message in found.values():
                 message.receiver = None
             self.unmatched += len(found)
+
+
+def needed_at(half: Half) -> float:
+    """When the other ranks had begun what it waits for, as recorded."""
+    if half.of is None:
+        return 0.0
+    if half.kind == "collective":
+        return max(begin for begin, _ in half.of.recorded.values())
+    return half.of.sent_at if half.kind == "receive" else half.of.wanted_at
 
 
 class PartBuilder:
@@ -204,7 +243,8 @@ class PartBuilder:
         self.calls: dict[int, int] = collections.Counter()  # collectives on a group so far
         self.received: dict[int, tuple[int, int]] = {}  # of a request's serial: source and bytes
         self.next_started = self.next_done = 0
-        self.lengths, self.shares, self.least = lengths_of(part), shares_of(part), least_of(part)
+        self.lengths, self.shares = lengths_of(part), shares_of(part)
+        self.quick_tests = quick_tests_of(part)
         self.computed: dict[int, float] = collections.Counter()  # by thread, so far
         self.computed_at: dict[tuple, float] = {}  # at the last call of a thread, by function and size
 
@@ -258,6 +298,9 @@ class PartBuilder:
         flags, made = rows["flags"][row], rows["made"][row]
         if flags & traces.UNANSWERED:
             event.floor = length / (rows["repeats"][row] + 1)
+            event.usual = self.quick_tests[rows["function"][row]]
+            if self.shares[rows["function"][row]] < POLLING_SHARE:
+                event.within = rows["outside"][row] * 1e-9
         elif flags & traces.PERSISTENT:
             self.templates[rows["made_before"][row]] = row
             event.unpriced = True
@@ -281,8 +324,7 @@ class PartBuilder:
         event.unpriced = event.unpriced or not priced
         if event.begins and not event.waits:
             event.floor, event.usual = length, self.lengths[row]
-        if event.waits and bare in COMPLETIONS:
-            event.floor = self.least[row]
+        event.completes = bool(event.waits) and bare in COMPLETIONS
         if bare in LOOKS:
             event.share_in_mpi = self.shares.get(rows["function"][row], 1.0)
         return event
@@ -319,7 +361,12 @@ class PartBuilder:
                 half.of.priced = False
             event.unpriced = half is not None and not half.of.priced
             found.append(half)
-        return [half for half in found if half is not None]
+        found = [half for half in found if half is not None]
+        for half in found:
+            half.at = rows["begin"][at] * 1e-9
+            if half.kind == "send" and half.of is not None:
+                half.of.sent_at = half.at
+        return found
 
     def group(self, row: int) -> traces.Group | None:
         return self.part.groups.get(self.rows["group"][row])
@@ -440,7 +487,7 @@ class Engine:
 
     def enter(self, timeline: Timeline, event: Event) -> None:
         """What is known as soon as the call begins."""
-        event.begin = now = timeline.now + event.gap * self.compute_factor
+        event.begin = now = timeline.now + (event.gap + event.within) * self.compute_factor
         for half in event.begins:
             if half.kind == "send" and half.of is not None:
                 now = self.post_send(half.of, now, event)
@@ -596,13 +643,20 @@ class Engine:
         self.wake(timeline)
 
 
-def replay(trace: Trace, pricer, compute_factor: float = 1.0) -> Replay:
-    """Predicts each call of a trace. `pricer`: tasuki.pricing.Pricer, or what has its methods."""
+def recorded_seconds(trace: Trace) -> float:
+    """What the program took: from the first call's end to the last one's begin."""
+    parts = [part.columns for part in trace.parts if len(part)]
+    return max(float(part["begin"][-1] - part["end"][0]) * 1e-9 for part in parts)
+
+
+def replay(trace: Trace, pricer, compute_factor: float = 1.0, builder: Builder | None = None) -> Replay:
+    """Predicts each call of a trace. `pricer`: tasuki.pricing.Pricer, or what has its methods. `builder`: the
+    trace's ranks where they are others than those traced (tasuki.scaled)."""
     if compute_factor < 0:
         raise ReplayError(f"compute factor {compute_factor}, expected 0 or more")
     from tasuki import crowded  # which knows this module
 
-    builder = Builder(trace)
+    builder = builder or Builder(trace)
     pools = crowded.pools_of(builder.timelines)
     if pools:
         engine = crowded.CrowdedEngine(builder, pricer, compute_factor, pools)
@@ -614,17 +668,13 @@ def replay(trace: Trace, pricer, compute_factor: float = 1.0) -> Replay:
     ends = [one.now + one.rest * compute_factor for one in builder.timelines if one.events]
     if not starts:
         raise ReplayError(f"{trace.path}: no call between MPI_Init and MPI_Finalize was recorded")
-    recorded = [
-        (part.columns["begin"][len(part) - 1] - part.columns["end"][0]) * 1e-9
-        for part in trace.parts
-        if len(part)
-    ]
     return Replay(
         trace,
         calls,
-        float(max(recorded)),
+        recorded_seconds(trace),
         float(max(ends) - min(starts)),
         engine.hows,
         notes_of(trace, builder, engine, calls),
+        len(calls.groupby(["world", "rank"])),
         trace.others_seconds,
     )

@@ -41,11 +41,11 @@ def block(kind, payload):
 class Rank:
     """One process's part; the world is its group number 1."""
 
-    def __init__(self, rank, size, world=0, processors=64, offset=0, end=""):
+    def __init__(self, rank, size, world=0, processors=64, offset=0, end="", allowed=""):
         self.end = end  # what the last block says
         self.head = (
             f"world={world}\nrank={rank}\nsize={size}\nprocessors={processors}\nclock_offset_ns={offset}\n"
-            "library=Tasuki 0.1.0\n"
+            "library=Tasuki 0.1.0\n" + f"allowed={allowed}\n" * bool(allowed)
         )
         self.definitions = [b"G" + varint(1) + f"communicator\n{rank}\n0:1:{size}\n\nMPI_COMM_WORLD".encode()]
         self.functions = {}

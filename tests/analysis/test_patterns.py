@@ -264,13 +264,13 @@ def test_what_if_that_nothing_tells_is_refused(what_if, monkeypatch, words, told
     assert len(done.stderr.splitlines()) == 1, done
 
 
-def test_a_trace_has_the_calls_of_its_own_ranks(tmp_path):
-    """Among others it cannot be predicted, and messages within nodes and between them have one price."""
+def test_messages_of_a_trace_have_one_price(tmp_path):
+    """Within nodes and between them: so all ranks are on one node, or each on its own."""
     trace = tmp_path / "two.trace"
     made_traces.write(trace, *(Rank(rank, 2).call("MPI_Barrier", 10, 11) for rank in range(2)))
     words = "predict", trace, "--machine", "k-computer"
-    done = tasuki(*words, "--ranks", 4)
-    assert done.returncode == 2 and "calls of 2 ranks, and tells nothing of what 4 would call" in done.stderr
+    done = tasuki(*words, "--ranks", 2, "--map", "2x2")
+    assert done.returncode == 2 and "--ranks 2 --map 2x2: expected 4 ranks" in done.stderr
     assert tasuki(*words, "--ranks", 2, "--map", "2x1").returncode == 0
 
 

@@ -12,6 +12,7 @@ sys.path.insert(0, str(ROOT / "python"))
 
 import made_traces  # noqa: E402
 from made_traces import Rank  # noqa: E402
+from tasuki import machines, pricing  # noqa: E402
 from tasuki import trace as traces  # noqa: E402
 from tasuki.replay import ReplayError, replay  # noqa: E402
 
@@ -353,6 +354,18 @@ def test_who_computed_before_has_cold_caches(predicted):
     assert times[0, "MPI_Allreduce"] == pytest.approx([20, 25, 40])
 
 
+def test_more_computing_makes_nothing_quicker():
+    """Where all caches are cold an operation may be measured quicker than where the own ones are."""
+    stages = {"blocking": 20, "used": 50, "cold": 30}
+    curves = [
+        machines.Curve("collectives", "alltoall", {"form": form}, 2, 2.0, [machines.Point(8, micro * MICRO)])
+        for form, micro in stages.items()
+    ]
+    priced = pricing.Pricer(machines.Machine("a", "a", curves=curves))
+    told = [priced.price("MPI_Alltoall", 2, 8, used).seconds / MICRO for used in (0, 0.5, 1, 1.5, 2)]
+    assert told == pytest.approx([20, 35, 50, 50, 50])
+
+
 def test_the_first_of_many_bytes_takes_what_was_recorded(predicted):
     """Its memory may be new; the second takes its price."""
     ranks = []
@@ -391,3 +404,51 @@ def test_a_message_of_a_call_that_took_long_is_late(predicted):
     first = started(0, 2).call("MPI_Isend", 20, 50, peer=1, sent=1000, made=1)
     second = started(1, 2).call("MPI_Recv", 20, 60, source=0, received=1000)
     assert predicted(first, second)[0][1, "MPI_Recv"] == pytest.approx([52 + 3 - 20])
+
+
+def test_ranks_that_share_a_processor_keep_it_where_they_wait_for_nobody(predicted):
+    """Receives from MPI_PROC_NULL, at 0.1 µs: the others do not compute in between."""
+    ranks = []
+    for rank in range(2):
+        one = begin(rank, 1)
+        for number in range(3):
+            one.call("MPI_Recv", 20 * number + 30, 20 * number + 30.1, source=traces.NULL_PROCESS)
+        ranks.append(one.call("MPI_Barrier", 90, 120))
+    times, _ = predicted(*ranks)
+    assert times[0, "MPI_Recv"] == times[1, "MPI_Recv"] == pytest.approx([0.1] * 3)
+
+
+def test_tests_in_which_others_computed_take_what_the_quickest_took(predicted):
+    """One processor: of eight tests that found nothing half gave it away for 500 µs."""
+    ranks = []
+    for rank in range(2):
+        one = begin(rank, 1).call("MPI_Irecv", 20, 21, source=1 - rank, received=8, made=1)
+        for number in range(8):
+            at = 1000 * number + 100
+            long = 500 if number % 2 else 0.2
+            one.call("MPI_Test", at, at + long, flags=traces.UNANSWERED)
+        ranks.append(one.call("MPI_Isend", 9000, 9001, peer=1 - rank, sent=8, made=1))
+    times, _ = predicted(*ranks)
+    assert times[0, "MPI_Test"] == pytest.approx([0.2] * 8)
+
+
+def test_a_rank_that_always_waits_does_not_take_that_long_by_itself(predicted):
+    """Rank 0 waits 100 µs of each turn for rank 1. Where computing takes half as long, so do the waits."""
+    ranks = [started(rank, 2) for rank in range(2)]
+    for number in range(10):
+        at = 200 * number
+        ranks[0].call("MPI_Irecv", at + 20, at + 21, source=1, received=8, made=1)
+        ranks[0].call("MPI_Wait", at + 22, at + 130, done=[(number, 1, 8)])
+        ranks[1].call("MPI_Send", at + 120, at + 121, peer=0, sent=8)
+    times, _ = predicted(*ranks, factor=0.5)
+    assert all(time < 60 for time in times[0, "MPI_Wait"]), times
+
+
+@pytest.mark.parametrize("share, expected", [(0.01, 990.5), (0.5, 25)])
+def test_work_between_tests_that_found_nothing_takes_its_time(predicted, share, expected):
+    """A loop of 1000 µs: mostly work, or mostly tests, which only wait."""
+    one = started(0, 1).call("MPI_Irecv", 20, 21, source=0, received=8, made=1)
+    one.call("MPI_Test", 31, 1031, flags=traces.UNANSWERED, repeats=19, outside=round(1000_000 * (1 - share)))
+    one.call("MPI_Barrier", 1031, 1032)
+    found = predicted(one)[1]
+    assert found.predicted_seconds == pytest.approx((21 + expected) * MICRO)

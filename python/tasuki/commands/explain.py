@@ -55,7 +55,7 @@ def explain(
             raise Refusal(f"explain: --map {map_}: expected --run or --machine, too")
         pricer = pricer_of(run, machine, [], place) if run or machine else None
         traced = trace.load(file, forgiving=True)
-        must_fit_trace(file, traced.parts[0].size, None, place)
+        must_fit_trace(file, traced.parts[0].size, place)
         found = explaining.explain(traced, pricer)
     except (trace.TraceError, replay.ReplayError) as error:
         raise Refusal(str(error)) from None

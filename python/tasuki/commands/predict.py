@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pathlib
 import sys
@@ -15,10 +16,29 @@ NODES_MAX = 1 << 15  # and ranks of each: as tools/price.cpp
 
 Ranks = Annotated[
     int | None,
-    typer.Option("-n", "--ranks", metavar="N", help="All patterns of a list among so many ranks.", min=1),
+    typer.Option("-n", "--ranks", metavar="N", help="Among so many ranks.", min=1),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print a JSON document and nothing else.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print the lines as CSV.")]
+RunFile = Annotated[
+    pathlib.Path | None,
+    typer.Option(metavar="RUN.json", help="The machine: what `tasuki bench` measured there."),
+]
+MachineName = Annotated[
+    str,
+    typer.Option(metavar="NAME|FILE", help="Another machine: --machine list names those that are known."),
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter of the machine. Repeatable."),
+]
+Smaller = Annotated[
+    pathlib.Path | None,
+    typer.Option(metavar="TRACE", help="The program among fewer ranks, from which --ranks goes on."),
+]
+Weak = Annotated[
+    bool, typer.Option("--weak", help="With --ranks: each rank of the trace has a problem of its own.")
+]
 Map = Annotated[
     str, typer.Option("--map", metavar="NODESxRANKS", help="Where the ranks are: 2x4 is 2 nodes of 4 each.")
 ]
@@ -33,20 +53,13 @@ def predict(
         pathlib.Path | None,
         typer.Argument(metavar="FILE", help="A list of patterns, or a trace that mpiexec --trace wrote."),
     ] = None,
-    run: Annotated[
-        pathlib.Path | None,
-        typer.Option(metavar="RUN.json", help="The machine: what `tasuki bench` measured there."),
-    ] = None,
-    machine: Annotated[
-        str,
-        typer.Option(metavar="NAME|FILE", help="Another machine: --machine list names those that are known."),
-    ] = "",
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter of the machine. Repeatable."),
-    ] = None,
+    run: RunFile = None,
+    machine: MachineName = "",
+    changes: Changes = None,
     ranks: Ranks = None,
     map_: Map = "",
+    smaller: Smaller = None,
+    weak: Weak = False,
     as_json: Json = False,
     as_csv: Csv = False,
     compute_factor: Annotated[
@@ -74,7 +87,10 @@ def predict(
         tasuki predict list.txt --machine hosts.json --ranks 16 --map 2x8
 
     A trace (`mpiexec --trace=FILE …`) is replayed: each rank's calls, with the computing between them as it
-    was.
+    was; with --ranks as if that problem were divided among more ranks, or, with --smaller, as it changed from
+    that trace to this one.
+
+        tasuki predict four.trace --ranks 8 --smaller two.trace --run run.json
     """
     from tasuki import machines, patterns, pricing
     from tasuki.results import ResultsError
@@ -87,8 +103,11 @@ def predict(
         place = placement_of(map_, ranks)
         pricer = pricer_of(run, machine, changes or [], place)
         if is_trace(program):
-            replay_trace(program, pricer, compute_factor, as_json, as_csv, ranks, place)
+            others = Scaling(ranks, weak, smaller)
+            replay_trace(program, pricer, compute_factor, as_json, as_csv, others, place)
             return
+        if weak or smaller:
+            raise Refusal(f"--weak, --smaller: {program} is a list of patterns, expected a trace")
         prediction = patterns.predict(items_of(program, ranks, place), pricer)
     except (ResultsError, machines.MachineError, pricing.PricingError, patterns.PatternsError) as error:
         raise Refusal(str(error)) from None
@@ -135,18 +154,37 @@ def items_of(path: pathlib.Path, ranks: int | None, place: tuple[int, int] | Non
     return items
 
 
-def must_fit_trace(path, ranks_traced: int, ranks: int | None, place: tuple[int, int] | None) -> None:
-    """A trace has the calls of its own ranks, and a message has one price, wherever its ranks are."""
-    wanted = ranks if ranks is not None else place[0] * place[1] if place else ranks_traced
-    if wanted != ranks_traced:
-        raise Refusal(
-            f"{path} has the calls of {ranks_traced} ranks, and tells nothing of what {wanted} "
-            f"would call: expected {ranks_traced}, or a list of patterns"
-        )
+@dataclasses.dataclass(frozen=True)
+class Scaling:
+    """Of a trace among other ranks: how many, and by what its computing changes."""
+
+    ranks: int | None = None
+    weak: bool = False
+    smaller: pathlib.Path | None = None
+
+    def builder_of(self, traced, place: tuple[int, int] | None):
+        """None: the traced ranks themselves."""
+        from tasuki import scaled, trace
+
+        own = traced.parts[0].size
+        wanted = self.ranks or (place[0] * place[1] if place else own)
+        if wanted == own:
+            for given, name in ((self.weak, "--weak"), (self.smaller, "--smaller")):
+                if given:
+                    raise Refusal(f"{name}: expected --ranks N, too, more than the {own} of {traced.path}")
+            return None
+        smaller = trace.load(self.smaller) if self.smaller else None
+        return scaled.ScaledBuilder(traced, wanted, self.weak, smaller)
+
+
+def must_fit_trace(path, ranks: int, place: tuple[int, int] | None) -> None:
+    """A message has one price, wherever its ranks are."""
+    if place and place[0] * place[1] != ranks:
+        raise Refusal(f"--map {place[0]}x{place[1]}: {path} has the calls of {ranks} ranks")
     if place and min(place) > 1:
         raise Refusal(
             f"--map {place[0]}x{place[1]}: the messages of a trace have one price, within nodes and "
-            f"between them: expected 1x{ranks_traced} or {ranks_traced}x1, or a list of patterns"
+            f"between them: expected 1x{ranks} or {ranks}x1, or a list of patterns"
         )
 
 
@@ -156,15 +194,15 @@ def replay_trace(
     compute_factor: float,
     as_json: bool,
     as_csv: bool,
-    ranks: int | None = None,
-    place: tuple[int, int] | None = None,
+    scaling: Scaling,
+    place: tuple[int, int] | None,
 ) -> None:
     from tasuki import replay, trace
 
     try:
         loaded = trace.load(path)
-        must_fit_trace(path, loaded.parts[0].size, ranks, place)
-        found = replay.replay(loaded, pricer, compute_factor)
+        must_fit_trace(path, scaling.ranks or (place[0] * place[1] if place else loaded.parts[0].size), place)
+        found = replay.replay(loaded, pricer, compute_factor, scaling.builder_of(loaded, place))
     except (trace.TraceError, replay.ReplayError) as error:
         raise Refusal(str(error)) from None
     if as_json:

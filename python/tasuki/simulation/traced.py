@@ -166,7 +166,7 @@ class Maker:
         if timeline.thread > 0 or timeline.part.world > 0:  # it began amid the others
             cursor = (self.program.alone(number, late, ()),)
         for event in timeline.events:
-            begin = self.program.add(number, "compute", 0, event.gap * self.factor, cursor)
+            begin = self.program.add(number, "compute", 0, (event.gap + event.within) * self.factor, cursor)
             halves = [self.half(number, timeline, event, half, begin) for half in event.begins]
             waited = [self.operations.get(id(half)) for half in event.waits]
             if None in halves or None in waited:  # its other end is not in the trace
