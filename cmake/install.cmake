@@ -5,7 +5,7 @@
 #   libexec/  tasuki-source-lines, which mpiexec runs; tasuki/: mbl, the benchmark suite, what tasuki tune runs, and
 #             spam-tools, which spam runs, with spam-cache-model; fortran-modules, which mpifort runs
 #   lib/      libmpi_abi.so.1 (.so), libmpi.so.12, libmpifort_abi.so.1 (.so), libmpifort.so.12; libmpich.so.12, libmpichfort.so.12,
-#             which programs of Debian ask for; libtasuki_heap.so, libtasuki_trace.so, pkgconfig/,
+#             which programs of Debian ask for; tasuki/mpicxx/libmpicxx.so.12, empty; libtasuki_heap.so, libtasuki_trace.so, pkgconfig/,
 #             cmake/Tasuki/,
 #             tasuki/python/, the packages that bin/tasuki and spam-tools run (pip puts the former where others are)
 #   share/    tasuki/modules, the sources of the modules mpi and mpi_f08 for either ABI; tasuki/mbl, the suite's sources: tasuki builds them with other MPIs' compilers; tasuki/spam, likewise,
@@ -111,6 +111,7 @@ install(TARGETS mpi_abi mpifort_abi LIBRARY DESTINATION ${ROOT}${LIBDIR} COMPONE
         NAMELINK_COMPONENT development)
 install(TARGETS mpi_mpich mpich mpifort_mpich mpichfort LIBRARY DESTINATION ${ROOT}${LIBDIR} COMPONENT runtime
         NAMELINK_SKIP)
+install(TARGETS mpicxx LIBRARY DESTINATION ${ROOT}${LIBDIR}/tasuki/mpicxx COMPONENT runtime NAMELINK_SKIP)
 foreach(library tasuki_heap tasuki_trace)
   if(TARGET ${library})
     install(TARGETS ${library} LIBRARY DESTINATION ${ROOT}${LIBDIR} COMPONENT runtime)

@@ -108,7 +108,7 @@ def check_hello(program: pathlib.Path, prefix: pathlib.Path = PREFIX) -> None:
 def test_tree_is_complete():
     for name in ("bin/mpiexec", "bin/mpirun", "bin/mpicc", "bin/mpicxx", "bin/mpic++", "include/mpi.h",
                  "include/mpich/mpi.h", "lib/libmpi_abi.so", "lib/libmpi_abi.so.1", "lib/libmpi.so.12",
-                 "lib/libmpich.so.12", "lib/libmpichfort.so.12",
+                 "lib/libmpich.so.12", "lib/libmpichfort.so.12", "lib/tasuki/mpicxx/libmpicxx.so.12",
                  "lib/pkgconfig/tasuki.pc", "lib/cmake/Tasuki/TasukiConfig.cmake", "bin/tasuki",
                  "bin/spam", "libexec/tasuki/spam-tools",
                  "lib/tasuki/python/spam_tools/__main__.py", "share/tasuki/spam/CMakeLists.txt",

@@ -175,6 +175,28 @@ def test_another_build_of_ours_stays(program, tmp_path):
     assert mpiexec(hello, LD_LIBRARY_PATH=str(folder)) == (["it"] * 2, "")
 
 
+CXX = "libmpicxx.so.12"
+
+
+def test_the_name_of_mpich_s_cxx_bindings_is_there(other, program):
+    """MPICH's mpicxx links them to each program. What scripts start gets it, too, though it is not seen."""
+    folder = other(CXX)
+    hello = program("-Wl,--no-as-needed", f"-L{folder}", f"-l:{CXX}", f"-L{PREFIX}/lib", "-l:libmpi.so.12")
+    shutil.rmtree(folder)
+    assert mpiexec(hello) == (["size 2"] * 2, "")
+    assert mpiexec("sh", "-c", hello) == (["size 2"] * 2, "")
+
+
+def test_other_cxx_bindings_stay(tmp_path, program):
+    """Those that a program uses, and finds by its RUNPATH."""
+    program(source="int bindings(void) { return 7; }\n", name=CXX, flags=["-shared", "-fPIC"])
+    source = HELLO.replace("int main", "int bindings(void);\nint main").replace("%d", "%d %d")
+    source = source.replace(", size)", ", size, bindings())")
+    uses = by("RUNPATH", tmp_path, CXX)
+    hello = program(*uses, f"-L{PREFIX}/lib", "-l:libmpi.so.12", source=source)
+    assert mpiexec(hello) == (["size 2 7"] * 2, "")
+
+
 def test_programs_without_mpi_are_let_alone():
     out, err = mpiexec("--heap=private", "sh", "-c", "echo preloaded: $LD_PRELOAD")
     assert (out, err) == (["preloaded:"] * 2, "")

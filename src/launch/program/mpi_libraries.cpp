@@ -23,6 +23,9 @@ constexpr std::array<std::string_view, 6> kStems = {"libmpi",     "libmpich",   
                                                     "libmpifort", "libmpichfort", "libmpifort_abi"};
 constexpr std::array<std::string_view, 2> kStemBeginnings = {"libmpi_cray", "libmpi_gnu"};
 
+/// MPICH's C++ bindings, which its mpicxx links to every program. MPI 3.0 removed them; ours is empty.
+constexpr std::string_view kCxxBindings = "libmpicxx.so.12";
+
 bool is_mpi_library(std::string_view name) {
   const std::size_t end = name.find(".so");
   if (end == std::string_view::npos) return false;
@@ -171,13 +174,11 @@ bool is_tasuki(const std::string& path, int depth = 0) {
   return found;
 }
 
-}  // namespace
-
-std::vector<MpiLibrary> mpi_libraries_of(const std::string& program, const std::string& library_path) {
+/// As mpi_libraries_of(); `cxx_bindings` becomes true when their library is among those found.
+std::vector<MpiLibrary> walk(const std::string& program, const Search& search, bool* cxx_bindings) {
   std::vector<MpiLibrary> libraries;
   const ElfFile main_file(program);
   if (!main_file.valid()) return libraries;
-  const Search search(library_path);
   std::set<std::string> asked;  // a name is looked for once, for whom asks first
   std::vector<Object> objects = {object_of(main_file, program, nullptr)};
   for (std::size_t i = 0; i < objects.size() && i < kFilesMax; ++i) {
@@ -191,10 +192,18 @@ std::vector<MpiLibrary> mpi_libraries_of(const std::string& program, const std::
       const std::string path = search.find(name, object, &by_variable);
       if (path.empty()) continue;
       if (is_mpi_library(name)) libraries.push_back({name, path, by_variable, is_tasuki(path)});
+      *cxx_bindings |= name == kCxxBindings;
       objects.push_back(object_of(ElfFile(path), path, &object));
     }
   }
   return libraries;
+}
+
+}  // namespace
+
+std::vector<MpiLibrary> mpi_libraries_of(const std::string& program, const std::string& library_path) {
+  bool cxx_bindings = false;
+  return walk(program, Search(library_path), &cxx_bindings);
 }
 
 bool has_mpi_inside(const std::string& program) {
@@ -213,8 +222,11 @@ LibraryPlan plan_libraries(const std::vector<std::string>& programs, const std::
   const std::string mpicc = folder_of(real_path(folder)) + "/bin/mpicc";
   const std::string what_to_do = "its ranks do not find each other here; build it with " + mpicc +
                                  ", or start it by the mpiexec of that MPI";
+  const Search search(library_path);
+  bool by_variable = false;
+  bool cxx_bindings = !search.find(std::string(kCxxBindings), {}, &by_variable).empty();
   for (const std::string& program : programs) {
-    const std::vector<MpiLibrary> libraries = mpi_libraries_of(program, library_path);
+    const std::vector<MpiLibrary> libraries = walk(program, search, &cxx_bindings);
     for (const MpiLibrary& library : libraries) {
       if (library.is_tasuki) continue;
       const std::string own = folder + "/" + library.name;
@@ -231,6 +243,9 @@ LibraryPlan plan_libraries(const std::vector<std::string>& programs, const std::
     if (libraries.empty() && plan.note.empty() && has_mpi_inside(program))
       plan.note = format("'%s' has another MPI inside (PMPI_Init): %s", program.c_str(), what_to_do.c_str());
   }
+  // What a script opens is not seen: so they are there for all, where there are no others.
+  const std::string own = folder + "/tasuki/mpicxx";
+  if (!cxx_bindings && ElfFile(own + "/" + std::string(kCxxBindings)).valid()) plan.folder_last = own;
   return plan;
 }
 

@@ -29,6 +29,7 @@ bool has_mpi_inside(const std::string& program);
 struct LibraryPlan {
   bool folder_first = false;         // `folder` goes before what LD_LIBRARY_PATH has
   std::vector<std::string> preload;  // files of `folder`, where other libraries of their names would be taken
+  std::string folder_last;           // goes behind: it has the name of MPICH's C++ bindings; or empty
   std::string note;  // which other MPI the programs use all the same, and what to do; or empty
 };
 

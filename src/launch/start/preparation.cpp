@@ -173,6 +173,7 @@ void Preparation::choose_mpi_library(World* world) const {
     }
     const LibraryPlan plan = plan_libraries(programs, folder, library_path, fixed);
     if (plan.folder_first) environment.set("LD_LIBRARY_PATH", folder + ":" + library_path);
+    if (!plan.folder_last.empty()) environment.append_path("LD_LIBRARY_PATH", plan.folder_last);
     for (const std::string& file : plan.preload) environment.preload(file);
     if (world->note.empty()) world->note = plan.note;
   }

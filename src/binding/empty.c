@@ -1,0 +1,1 @@
+// Nothing: the text of libraries that are there for their names.
