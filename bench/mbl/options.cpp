@@ -21,12 +21,15 @@ const char kHelp[] =
   --folder DIR        where the group io makes its files (the working directory)
   --cold              take the caches' content away before each sample
   --thread-multiple   begin MPI with MPI_THREAD_MULTIPLE; one thread calls it all the same
+  --threads N         also point_to_point/threads: with 1, 2, 4 to N threads of each rank (begins MPI with
+                      MPI_THREAD_MULTIPLE)
   --out FILE          add the rows to FILE (standard output)
 )";
 
 namespace {
 
 constexpr double kQuickBudgetSeconds = 0.08;
+constexpr double kThreadsMax = 256;
 
 /// The word as a number above 0, and at most `most`; else what is wrong goes to `options`.
 double positive(const std::string& option, const char* word, double most, Options& options) {
@@ -45,6 +48,11 @@ bool take_value(const std::string& option, const char* value, Options& options) 
     options.limits.budget_seconds = positive(option, value, 3600, options);
   } else if (option == "--width") {
     options.limits.width = positive(option, value, 1, options);
+  } else if (option == "--threads") {
+    options.threads = static_cast<int>(positive(option, value, kThreadsMax, options));
+    if (options.wrong.empty() && options.threads < 1)
+      options.wrong = option + ": " + value + ", expected 1 or more";
+    options.thread_multiple = true;
   } else if (option == "--cases") {
     options.cases = value;
   } else if (option == "--only") {

@@ -13,6 +13,7 @@ struct Options {
   bool help = false;
   bool quick = false;
   bool thread_multiple = false;  // MPI is begun with MPI_THREAD_MULTIPLE
+  int threads = 0;  // the most of a rank that call at the same time; 0: one thread, without MULTIPLE
   Limits limits;
   std::string cases;              // a file of lines "ID BYTES"; empty: all
   std::vector<std::string> only;  // ids begin with one of these; empty: all

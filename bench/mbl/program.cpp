@@ -196,11 +196,12 @@ std::vector<Case> wanted_cases(const Catalogue& catalogue, const Options& option
   return cases;
 }
 
-Catalogue whole_catalogue(double init_seconds) {
+Catalogue whole_catalogue(double init_seconds, int threads) {
   Catalogue catalogue;
   add_start_up(catalogue, init_seconds);
   add_point_to_point(catalogue);
   add_overlapped_messages(catalogue);
+  add_threads(catalogue, threads);
   add_collectives(catalogue);
   add_concurrent(catalogue);
   add_rma(catalogue);
@@ -262,7 +263,7 @@ int run(const Options& options, double init_seconds) {
     MPI_Finalize();
     return 0;
   }
-  const Catalogue catalogue = whole_catalogue(init_seconds);
+  const Catalogue catalogue = whole_catalogue(init_seconds, options.threads);
   std::string wrong;
   const std::vector<Case> cases = wanted_cases(catalogue, options, rank, size, &wrong);
   if (!wrong.empty()) return refuse(wrong, rank);

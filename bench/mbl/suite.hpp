@@ -2,9 +2,9 @@
 // Pattern is that at one size, ready to be timed. The groups (point_to_point.cpp, collectives.cpp, …) define
 // patterns and enter them in the Catalogue; method.hpp times them, program.cpp says which, and writes rows.
 //
-// Plain MPI: of the library under test it knows <mpi.h> alone. One thread. Everything here is collective over
-// Setting::comm: all its ranks make, run and destroy the same patterns in the same order.
-// docs/mbl.md is for users.
+// Plain MPI: of the library under test it knows <mpi.h> alone. One thread, but in threads.cpp. Everything
+// here is collective over Setting::comm: all its ranks make, run and destroy the same patterns in the same
+// order. docs/mbl.md is for users.
 #pragma once
 
 #include <mpi.h>
@@ -95,6 +95,8 @@ using Catalogue = std::vector<Benchmark>;
 // One file each, and one for what overlaps.
 void add_point_to_point(Catalogue& catalogue);
 void add_overlapped_messages(Catalogue& catalogue);
+/// With 1, 2, 4, … threads a rank, up to so many.
+void add_threads(Catalogue& catalogue, int threads_max);
 void add_collectives(Catalogue& catalogue);
 void add_concurrent(Catalogue& catalogue);
 void add_rma(Catalogue& catalogue);

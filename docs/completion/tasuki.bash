@@ -33,13 +33,14 @@ _tasuki() {
     --table|--table=) _tasuki_files ;;
     --budget|--budget=) ;;
     --width|--width=) ;;
+    --threads|--threads=) ;;
     --folder|--folder=) _tasuki_folders ;;
     --limit|--limit=) ;;
     --work|--work=) _tasuki_folders ;;
     --nodes|--nodes=) ;;
     --host|--host=) ;;
     --network|--network=) _tasuki_words "fabric model" ;;
-    *) options="--quick -n --ranks --mpi --only --list -o --out --csv --resume --table --budget --width --cold --thread-multiple --folder --limit --work --nodes --host --network --help" ;;
+    *) options="--quick -n --ranks --mpi --only --list -o --out --csv --resume --table --budget --width --cold --thread-multiple --threads --folder --limit --work --nodes --host --network --help" ;;
   esac ;;
   compare) case $previous in
     --mpi|--mpi=) _tasuki_folders ;;

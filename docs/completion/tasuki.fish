@@ -15,6 +15,7 @@ complete -c tasuki -n '__fish_seen_subcommand_from bench' -l budget -x -d 'Time 
 complete -c tasuki -n '__fish_seen_subcommand_from bench' -l width -x -d 'A case is done when its median\'s 95 % interval is narrower than this part of the median'
 complete -c tasuki -n '__fish_seen_subcommand_from bench' -l cold -d 'Push the data out of the caches before every sample'
 complete -c tasuki -n '__fish_seen_subcommand_from bench' -l thread-multiple -d 'Begin MPI with MPI_THREAD_MULTIPLE'
+complete -c tasuki -n '__fish_seen_subcommand_from bench' -l threads -x -d 'Also 1'
 complete -c tasuki -n '__fish_seen_subcommand_from bench' -l folder -x -a '(__fish_complete_directories)' -d 'Where MPI-IO\'s files are made'
 complete -c tasuki -n '__fish_seen_subcommand_from bench' -l limit -x -d 'A case that gives no sign of life for so long is ended'
 complete -c tasuki -n '__fish_seen_subcommand_from bench' -l work -x -a '(__fish_complete_directories)' -d 'Where built suites are kept'

@@ -38,6 +38,7 @@ case $command in
       '--width[A case is done when its median'\''s 95 % interval is narrower than this part of the median]:FRACTION:' \
       '--cold[Push the data out of the caches before every sample]' \
       '--thread-multiple[Begin MPI with MPI_THREAD_MULTIPLE]' \
+      '--threads[Also 1]:N:' \
       '--folder[Where MPI-IO'\''s files are made]:DIR:_files -/' \
       '--limit[A case that gives no sign of life for so long is ended]:SECONDS:' \
       '--work[Where built suites are kept]:DIR:_files -/' \

@@ -18,7 +18,7 @@ import tasuki
 from tasuki import environment
 from tasuki.implementation import Implementation, ImplementationError
 
-FLAGS = ("-std=c++20", "-O2")
+FLAGS = ("-std=c++20", "-O2", "-pthread")
 SECONDS_MAX = 600  # for one source
 TOLD_LINES = 12  # of a compiler's complaint
 

@@ -57,6 +57,7 @@ class Settings:
     width: float = WIDTH
     cold: bool = False
     thread_multiple: bool = False  # MPI is begun so; one thread calls it all the same
+    threads: int = 0  # the most of a rank that call at the same time: point_to_point/threads
     only: list[str] = dataclasses.field(default_factory=list)
     case_limit_seconds: float | None = None
     folder: str = ""  # where files are made by the group io; empty: a temporary one
@@ -68,9 +69,22 @@ class Settings:
     def limit(self) -> float:
         return self.case_limit_seconds or max(CASE_LIMIT_MIN, CASE_LIMIT_BUDGETS * self.budget_seconds)
 
+    def threads_words(self) -> list[str]:
+        return ["--threads", str(self.threads)] if self.threads else []
+
     def description(self) -> dict:
         """The field `settings` of docs/results.md."""
-        names = ("budget_seconds", "width", "quick", "cold", "thread_multiple", "ranks", "only", "folder")
+        names = (
+            "budget_seconds",
+            "width",
+            "quick",
+            "cold",
+            "thread_multiple",
+            "threads",
+            "ranks",
+            "only",
+            "folder",
+        )
         return {name: getattr(self, name) for name in names}
 
 
@@ -94,7 +108,8 @@ def list_cases(
     implementation: Implementation, program: pathlib.Path, settings: Settings, ranks: int
 ) -> list[Case]:
     """What can be measured among so many ranks."""
-    words = implementation.launch(ranks, program, "--list", *(["--quick"] if settings.quick else []))
+    options = ["--quick"] * settings.quick + settings.threads_words()
+    words = implementation.launch(ranks, program, "--list", *options)
     with launching.Job(words, implementation.variables()) as job:
         status = job.wait(LIST_LIMIT)
         if status != 0:
@@ -335,6 +350,7 @@ class Group:
             words += ["--budget", f"{settings.budget_seconds:g}", "--width", f"{settings.width:g}"]
             words += ["--folder", settings.folder or folder] + ["--cold"] * settings.cold
             words += ["--thread-multiple"] * settings.thread_multiple
+            words += settings.threads_words()
             one = session.implementation
             with launching.Job(one.launch(self.ranks, *words), one.variables(), folder) as job:
                 return self.follow(job, folder / "rows", settings.limit())

@@ -242,12 +242,14 @@ def test_every_quick_case_runs_on(name, tmp_path):
 def test_the_ranks_may_be_on_several_nodes(tmp_path):
     """Whatever the folder is from which it is started; what needs memory that ranks share is left out."""
     words = ("--quick", "-n", "2", "--nodes", "2", "--only", "point_to_point/latency", "--only", "rma/shared")
-    words += ("--thread-multiple",)
+    words += ("--only", "point_to_point/threads/pattern=pingpong,apart=tags")
+    words += ("--threads", "2", "--thread-multiple")
     done = bench(*words, "--budget", "0.001", "-o", tmp_path / "run.json", PYTHONPATH=INSTALLED)
     run = results.load(tmp_path / "run.json")
     assert done.returncode == 0 and not run.troubles, f"{done.stderr}\n{run.troubles}"
     assert run.implementation["placement"] == "2 virtual nodes, network fabric"
-    assert {row.benchmark for row in run.rows} == {"latency"} and run.settings["thread_multiple"]
+    assert {row.benchmark for row in run.rows} == {"latency", "threads"}
+    assert run.settings["threads"] == 2 and run.settings["thread_multiple"]
     assert run.left_out and all("not all on one node" in line for line in run.left_out)
     again = (
         "--quick",

@@ -290,6 +290,27 @@ def test_threads_are_asked_for_and_have_to_be_there(cases, disturb):
     assert done.returncode == 2 and "this MPI does not give MPI_THREAD_MULTIPLE" in done.stderr, done.text
 
 
+def test_threads_call_at_the_same_time(disturb):
+    """1, 2, 4 and so on and as many as asked for, on one communicator and on one each; their data are looked
+    at."""
+    words = ("--threads", 3, "--quick", "--budget", "0.001", "--only", "point_to_point/threads")
+    found = [row["variant"] for row in rows_of(mbl(2, *words)) if row["checked"] is True and row["seconds"]]
+    for pattern in ("rate", "pingpong"):
+        for apart in ("tags", "communicators"):
+            for threads in ("1", "2", "3"):
+                variant = {"pattern": pattern, "apart": apart, "threads": threads}
+                assert found.count(variant) == 2, variant  # at two sizes
+    assert not [case for case in listed(2) if "/threads/" in case["id"]], "without --threads"
+    done = mbl(2, *words, environment=disturb("serialized"))
+    assert done.returncode == 2 and "this MPI does not give MPI_THREAD_MULTIPLE" in done.stderr, done.text
+    for wrong, told in (
+        (0, "0, expected a number above 0 and at most 256"),
+        (0.5, "0.5, expected 1 or more"),
+    ):
+        done = mbl(2, "--threads", wrong, "--list")
+        assert done.returncode == 2 and f"mbl: --threads: {told}" in done.stderr, done.text
+
+
 def test_ranks_that_come_late_have_their_samples_taken_again(cases, disturb):
     words = (*cases(f"{PINGPONG} 8"), "--budget", "0.2", "--width", "1e-9")
     row = rows_of(mbl(2, *words, environment=disturb("late")))[0]

@@ -26,12 +26,13 @@ UNSTABLE = 0.2  # a median's interval wider than this part of it is told
 # Fields that must be the same in a file that --resume goes on with.
 SAME = {
     "implementation": ("name", "kind", "version", "mpiexec", "tuning", "placement"),
-    "settings": ("budget_seconds", "width", "quick", "cold", "thread_multiple"),
+    "settings": ("budget_seconds", "width", "quick", "cold", "thread_multiple", "threads"),
     "environment": ("host", "cpu", "processors", "variables"),
 }
 ABSENT = {
     "placement": str(placement.Placement()),
     "thread_multiple": False,
+    "threads": 0,
 }  # what files of former releases do not say
 
 
@@ -53,6 +54,7 @@ def bench(
     width: options.Width = suite.WIDTH,
     cold: options.Cold = False,
     thread_multiple: options.ThreadMultiple = False,
+    threads: options.Threads = 0,
     folder: options.Folder = None,
     limit: options.Limit = None,
     work: options.Work = None,
@@ -92,6 +94,7 @@ def bench(
             width=positive("--width", width),
             cold=cold,
             thread_multiple=thread_multiple,
+            threads=threads,
             only=only or [],
             case_limit_seconds=positive("--limit", limit),
             folder=folder_of(folder),

@@ -65,6 +65,12 @@ ThreadMultiple = Annotated[
     bool,
     typer.Option("--thread-multiple", help="Begin MPI with MPI_THREAD_MULTIPLE: what that costs a call."),
 ]
+Threads = Annotated[
+    int,
+    typer.Option(
+        metavar="N", min=0, max=256, help="Also 1, 2, 4 to N threads of each rank that call at the same time."
+    ),
+]
 Nodes = Annotated[
     int | None,
     typer.Option(
