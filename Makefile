@@ -13,7 +13,7 @@
 #   make bench-spam-lammps   its forces beside those of LAMMPS      make bench-hosts   jobs over hosts, next to others
 #   make bench-kernels the kernels of apps/kernels, next to others  make bench-npb NPB_BIN=DIR   your NPB programs
 #   make predict-kernels   what the model says of them              make fortran-calls   what a call takes in Fortran
-#   make predict-scaled    the same of 4 and 8 ranks, by traces of 2 and 4
+#   make predict-scaled    the same of 4 and 8 ranks, traced with 2  make bench-imb     mbl beside Intel's benchmarks
 #   make fit-collectives   the collectives' model, fitted            make network      the cost of virtual nodes
 #   make regret        how good that model's choices are             make fabric       messages over libfabric, timed
 #   make wheel         a Python wheel of all of it, and its size     make deb          Debian packages
@@ -39,7 +39,7 @@ IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
 .PHONY: help setup build install demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
-    bench-spam-lammps bench-hosts bench-kernels bench-npb npb-bin predict-kernels predict-scaled fortran-calls io-calls fit-collectives \
+    bench-spam-lammps bench-hosts bench-kernels bench-npb bench-imb npb-bin predict-kernels predict-scaled fortran-calls io-calls fit-collectives \
     regret network fabric explain peers wheel deb docs record-abi documents format tidy generate clean
 
 help:
@@ -162,6 +162,9 @@ bench-hosts: build setup $(if $(PEERS),,peers)
 
 # MPICH and Open MPI as Debian has them, with Fortran; nothing is installed.
 PEERS_DEBIAN = $(or $(PEERS),$(BUILD)/peers-debian)
+bench-imb: build $(STAMPS)/conformance $(STAMPS)/venv-demo
+	@$(IN_VENV)/python bench/against_imb.py --prefix $(TREE) --imb $(BUILD)/imb --out $(BUILD)/bench
+
 bench-kernels: build $(STAMPS)/system-test
 	@$(if $(PEERS),,tools/fetch-peers-debian $(BUILD)/peers-debian)
 	@$(IN_VENV)/python bench/run_kernels.py --prefix $(TREE) --peers $(PEERS_DEBIAN) --out $(BUILD)/bench
