@@ -131,6 +131,7 @@ FOR_FORTRAN = {f"tasuki_fortran_{name}" for name in ("site", "hint", "refuse", "
             {
                 "MPIR_Dup_fn",
                 *FOR_FORTRAN,
+                *(f"MPIX_{name}_enqueue" for name in ("Isend", "Irecv", "Waitall")),
                 "MPI_F08_STATUSES_IGNORE",
                 "MPI_F08_STATUS_IGNORE",
                 "MPI_F_STATUSES_IGNORE",

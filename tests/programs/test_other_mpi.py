@@ -175,6 +175,39 @@ def test_another_build_of_ours_stays(program, tmp_path):
     assert mpiexec(hello, LD_LIBRARY_PATH=str(folder)) == (["it"] * 2, "")
 
 
+STREAMS = """\
+#include <mpi.h>
+#include <stdio.h>
+int MPIX_Isend_enqueue(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+int MPIX_Irecv_enqueue(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+int MPIX_Waitall_enqueue(int, MPI_Request*, MPI_Status*);
+int main(int argc, char** argv) {
+  char text[MPI_MAX_ERROR_STRING];
+  int value = 0, length, class, codes[3];
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  codes[0] = MPIX_Isend_enqueue(&value, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &request);
+  codes[1] = MPIX_Irecv_enqueue(&value, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &request);
+  codes[2] = MPIX_Waitall_enqueue(1, &request, MPI_STATUSES_IGNORE);
+  for (int i = 0; i < 3; ++i) {
+    MPI_Error_class(codes[i], &class);
+    MPI_Error_string(codes[i], text, &length);
+    printf("%d %s\\n", class == MPI_ERR_COMM, text);
+  }
+  return MPI_Finalize();
+}
+"""
+
+
+def test_mpich_s_operations_on_streams_are_refused(program):
+    """What refers to them, as PETSc does, starts; there is no communicator that they are for."""
+    done = mpiexec(program(f"-L{PREFIX}/lib", "-l:libmpi.so.12", source=STREAMS, name="streams"))
+    expected = "expected a communicator with a stream of an accelerator, and Tasuki makes none"
+    functions = ["MPIX_Irecv_enqueue", "MPIX_Isend_enqueue", "MPIX_Waitall_enqueue"]
+    assert done == (sorted(2 * [f"1 {function}: {expected}" for function in functions]), "")
+
+
 CXX = "libmpicxx.so.12"
 
 
