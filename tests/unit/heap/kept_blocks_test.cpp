@@ -98,9 +98,9 @@ TEST(KeptBlocks, LeaveWhenThereIsNoMoreRoom) {
 // Of the last large block the head stays; the small ones share the rest of the room with it.
 TEST(KeptBlocks, HoldOneLargeBlock) {
   KeptBlocks kept;
-  FreedBlock first;
-  FreedBlock second;
-  FreedBlock small;
+  alignas(16) FreedBlock first;
+  alignas(16) FreedBlock second;
+  alignas(16) FreedBlock small;
   EXPECT_EQ(kept.keep(&small, 32 * kMiB, 32 * kMiB), nullptr);
   EXPECT_EQ(kept.keep(&first, 256 * kMiB, 44 * kMiB), &small) << "together they are too much";
   EXPECT_EQ(kept.keep(&second, 300 * kMiB, 44 * kMiB), &first);
