@@ -220,17 +220,22 @@ def names_of_precompiled_headers_are_theirs(tree):
 OF_THE_SYSTEM = set("bind close connect kill listen open pipe poll read send select stat time write".split())
 
 
+UNIT_APART = re.compile(r"foreach\(name ([^)]*)\)\s*set_source_files_properties")
 APART = re.compile(r'list\(FILTER in_one_piece EXCLUDE REGEX "/\((.*?)\)|if\(NOT folder STREQUAL (\w+)')
 CORE_NOT = re.compile(r"TASUKI_CORE_SOURCES EXCLUDE REGEX \"/src/\((.*?)\)/")
 
 
 def in_one_piece(tree):
-    """The groups of sources that sanitized builds compile as one: each folder of the core, and mpiexec."""
+    """The groups of sources that sanitized builds compile as one: mpiexec, the core and the unit tests."""
     texts = [tree.files.get(name, "") for name in ("CMakeLists.txt", "src/launch/CMakeLists.txt")]
     apart = {word for text in texts for found in APART.findall(text) for word in "|".join(found).split("|")}
     outside = {word for text in texts for found in CORE_NOT.findall(text) for word in found.split("|")}
+    words = UNIT_APART.search(tree.files.get("tests/unit/CMakeLists.txt", ""))
+    unit_apart = {f"tests/unit/{word}_test.cpp" for word in (words.group(1).split() if words else [])}
     groups = collections.defaultdict(list)
     for name, source in tree.select(".cpp"):
+        if re.match(r"tests/unit/(?!spam/).*_test[.]cpp", name) and name not in unit_apart:
+            groups[name.rpartition("/")[0]].append((name, source))
         folder = name.rpartition("/")[0].removeprefix("src/")
         if name.startswith("src/launch/") and name.rpartition("/")[2].removesuffix(".cpp") not in apart:
             groups["launch"].append((name, source))

@@ -273,11 +273,13 @@ def test_names_of_precompiled_headers_are_found_in_anonymous_namespaces():
 
 def test_names_of_files_in_one_piece_are_told_apart():
     cmake = 'list(FILTER in_one_piece EXCLUDE REGEX "/(apart|alone)\\\\.cpp$")'
+    unit_cmake = "foreach(name io/apart io/alone)\n  set_source_files_properties(${name})\n"
     text = "namespace a {{\nnamespace {{\n{}\n}}\n}}\n"
     first = text.format("int f(const A& a) { return a.one; }")
 
     def wrong(name, local):
         files = {"src/launch/CMakeLists.txt": cmake, "src/launch/a.cpp": first, name: text.format(local)}
+        files |= {"tests/unit/CMakeLists.txt": unit_cmake, "tests/unit/io/a_test.cpp": first}
         return definitions.files_in_one_piece_have_their_own_names(Tree(files))
 
     assert wrong("src/launch/b.cpp", "int f(A a) { return a.two; }")
@@ -285,6 +287,9 @@ def test_names_of_files_in_one_piece_are_told_apart():
     assert wrong("src/launch/b.cpp", "int f(const B& b) { return b.one; }") == []
     assert wrong("src/launch/apart.cpp", "int f(A a) { return a.two; }") == []
     assert wrong("src/io/b.cpp", "int f(A a) { return a.two; }") == []
+    assert wrong("tests/unit/io/b_test.cpp", "int f(A a) { return a.two; }")
+    assert wrong("tests/unit/io/alone_test.cpp", "int f(A a) { return a.two; }") == []
+    assert wrong("tests/unit/coll/b_test.cpp", "int f(A a) { return a.two; }") == []
 
 
 def test_programs_are_told_apart():
