@@ -1,9 +1,12 @@
 """Random views and accesses of files, collective and not, with random hints, against a list of bytes."""
 
+import os
 import pathlib
 import tempfile
 
 import pytest
+
+LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
 
 
 @pytest.fixture
@@ -24,7 +27,9 @@ def test_random_views(on_files, ranks, number):
 
 @pytest.mark.parametrize("ranks, nodes, by", [(4, 2, "slot"), (4, 2, "node"), (8, 4, "slot"), (8, 4, "node")])
 def test_random_views_on_several_nodes(on_files, ranks, nodes, by):
-    on_files(ranks, 40, 2, options=("--nodes", nodes, "--map-by", by))
+    # In buffers of a few bytes an access is thousands of messages, each a wait beside other work.
+    environment = {} if LONG else {"PROPERTY_LARGE_BYTES": 20_000}
+    on_files(ranks, 40, 2, environment=environment, options=("--nodes", nodes, "--map-by", by))
 
 
 def test_random_views_without_global_memory(on_files):
