@@ -15,6 +15,7 @@
 #include "object/objects.hpp"
 #include "p2p/call/api.hpp"
 #include "rma/api.hpp"
+#include "support/sanitized.hpp"
 #include "support/world.hpp"
 
 namespace tasuki {
@@ -25,7 +26,7 @@ using test::run_ranks;
 using test::WorldOptions;
 
 constexpr int kSlots = 3000;  // of 8 bytes in each rank's part
-constexpr int kEpochs = 12;
+constexpr int kEpochs = test::kSanitized ? 4 : 12;
 constexpr int kLockShared = 302;
 constexpr int kLockExclusive = 301;
 
