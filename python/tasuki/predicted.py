@@ -97,10 +97,13 @@ def frame_of(builder):
 
 def notes_of(trace: Trace, builder, engine, calls) -> list[str]:
     notes = list(trace.troubles)
-    ranks = len({(timeline.part.world, timeline.part.rank) for timeline in builder.timelines})
-    if trace.processors and ranks > trace.processors:
+    pools = getattr(engine, "pools", {})
+    shared = [one.part for one in builder.timelines if engine.pool(one) is not None] if pools else []
+    if shared:
+        ranks = len({(part.world, part.rank) for part in shared})
+        processors = sum(pool.processors for pool in pools.values())
         notes.append(
-            f"{ranks} ranks shared {trace.processors} processors, evenly and in time slices in "
+            f"{ranks} ranks shared {processors} processors, evenly and in time slices in "
             "the prediction; what a call costs where ranks wait for processors is known less well"
         )
     if trace.others_seconds > 0:

@@ -71,11 +71,13 @@ class ReplayError(ValueError):
 
 class Message:
     __slots__ = (
-        "bytes sent_at wanted_at ready arrival posted entered done rendezvous cost sender receiver".split()
+        *("bytes", "ranks", "sent_at", "wanted_at", "ready", "arrival", "posted", "entered"),
+        *("done", "rendezvous", "cost", "sender", "receiver"),
     )
 
     def __init__(self, size: int):
         self.bytes = size
+        self.ranks: tuple[int, int] | None = None  # from, to
         self.sent_at = self.wanted_at = 0.0  # when its send and its receive began, as recorded
         self.ready = None  # when the sender has said that it is there
         self.arrival = None  # of an eager one
@@ -377,6 +379,7 @@ class PartBuilder:
             return None if peer == traces.NULL_PROCESS else Half("send", None)
         message = Message(self.rows["sent"][row])
         message.sender = timeline
+        message.ranks = self.part.rank, peer
         key = (self.part.world, group.number, self.part.rank, peer)
         self.builder.sends[key].append((self.rows["tag"][row], message))
         return Half("send", message, buffered=bare == "bsend")
@@ -434,7 +437,7 @@ class Engine:
 
     def __init__(self, builder: Builder, pricer, compute_factor: float):
         self.builder, self.pricer, self.compute_factor = builder, pricer, compute_factor
-        self.costs: dict[tuple[int, float], object] = {}
+        self.costs: dict[tuple[int, float, int], object] = {}
         self.hows: dict[str, str] = {}
         self.as_recorded = 0
         self.queue: collections.deque[Timeline] = collections.deque()
@@ -466,10 +469,13 @@ class Engine:
             timeline.queued = True
             self.queue.append(timeline)
 
-    def cost(self, size: int, used: float = 0.0):
-        asked = size, round(used, 1)
+    def cost(self, size: int, used: float = 0.0, ranks: tuple[int, int] | None = None):
+        """`ranks`: of a message's two ends, for pricers to whom that matters."""
+        between = getattr(self.pricer, "between", None)
+        pricer = between(*ranks) if between and ranks else self.pricer
+        asked = size, round(used, 1), id(pricer)
         if asked not in self.costs:
-            self.costs[asked] = self.pricer.point_to_point(size, used=asked[1])
+            self.costs[asked] = pricer.point_to_point(size, used=asked[1])
             self.hows.setdefault("messages", self.costs[asked].how)
         return self.costs[asked]
 
@@ -505,7 +511,7 @@ class Engine:
                 half.of.receiver = timeline
 
     def post_send(self, message: Message, now: float, event: Event) -> float:
-        cost = message.cost = self.cost(message.bytes, event.used)
+        cost = message.cost = self.cost(message.bytes, event.used, message.ranks)
         message.rendezvous = cost.rendezvous
         message.ready = now + cost.sender_seconds
         if not cost.rendezvous:

@@ -20,6 +20,7 @@ import dataclasses
 import math
 
 from tasuki import crowded
+from tasuki.nodes import Nodes
 from tasuki.replay import Builder, Collective, Half, ReplayError, Timeline
 from tasuki.trace import Trace
 
@@ -153,7 +154,16 @@ class ScaledBuilder(Builder):
 
     alone = True  # the gaps are without what others computed meanwhile
 
-    def __init__(self, trace: Trace, ranks: int, weak: bool = False, smaller: Trace | None = None):
+    def __init__(
+        self,
+        trace: Trace,
+        ranks: int,
+        weak: bool = False,
+        smaller: Trace | None = None,
+        nodes: Nodes | None = None,
+        processors: int = 0,
+    ):
+        """`nodes`: where the ranks are, with so many processors each (0: enough); else where they were."""
         traced = trace.parts[0].size
         if ranks % traced:
             raise ReplayError(
@@ -166,8 +176,9 @@ class ScaledBuilder(Builder):
         self.timelines, self.unmatched = [], 0
         self.courses = [Course.of(trace) for _ in range(ranks // traced)]
         self.powers = Powers(self.courses[0], weak, before)
-        self.allowed = allowed_of(trace)
-        self.notes = (self.note(weak, smaller),)
+        self.allowed, self.nodes, self.processors = allowed_of(trace), nodes, processors
+        if ranks > traced:
+            self.notes = (self.note(weak, smaller),)
         for copy, course in enumerate(self.courses):
             self.scale(course, copy)
         for copy, course in enumerate(self.courses):
@@ -206,6 +217,7 @@ class ScaledBuilder(Builder):
                     if half.of is None or half.kind == "receive":
                         continue
                     if half.kind == "send":
+                        half.of.ranks = tuple(rank + copy * self.traced for rank in half.of.ranks)
                         half.of.bytes = round(half.of.bytes * times ** self.powers.bytes(place, "send"))
                     elif id(half.of) not in blocks:
                         blocks.add(id(half.of))
@@ -229,8 +241,12 @@ class ScaledBuilder(Builder):
             instead[id(one)].recorded |= mine
         for timeline in course.builder.timelines:
             part = timeline.part
+            rank = part.rank + offset
             head = part.head | {"allowed": self.allowed[part.head.get("host", "")]}
-            timeline.part = dataclasses.replace(part, head=head, rank=part.rank + offset, size=self.ranks)
+            if self.nodes is not None:
+                host = f"node {self.nodes.node_of(rank)}"
+                head |= {"host": host, "processors": str(self.processors), "allowed": ""}
+            timeline.part = dataclasses.replace(part, head=head, rank=rank, size=self.ranks)
             for event in timeline.events:
                 for half in (*event.begins, *event.waits):
                     self.turn(half, instead)

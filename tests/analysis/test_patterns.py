@@ -228,6 +228,13 @@ def test_a_tuning_table_is_a_machine_with_places(what_if):
     assert many["ranks"] == 32 and "8x4 ranks" in many["how"] and many["each_seconds"] > 2 * 11e-6
     slow = predicted(*words, "--map", "2x2", "--set", "messages.network.latency_ns=1e6")[0]
     assert slow["each_seconds"] > 1e-3
+    for uneven in ("2x3", "3,1"):  # as if both had 3
+        one = predicted(*words, "--map", uneven)[0]
+        assert (
+            one["how"].startswith("substituted: allreduce on 3,1, by the library's formula")
+            and "2x3" in one["how"]
+        )
+        assert one["each_seconds"] >= there["each_seconds"]
     alone = predicted(what_if / "list.txt", "--machine", what_if / "node.json", "--map", "1x4")
     assert alone[2]["how"] == "by messages.cache" and alone[2]["each_seconds"] < 1e-3
 
@@ -240,7 +247,8 @@ def test_a_tuning_table_is_a_machine_with_places(what_if):
         (["hosts.json", "--map", "0x4"], "--map 0x4: expected nodes"),
         (["hosts.json", "--map", "2x4", "--ranks", "6"], "--ranks 6 --map 2x4: expected 8 ranks"),
         (["hosts.json", "--map", "3x1"], "list.txt:1: 4 ranks, --map 3x1 has room for 3"),
-        (["hosts.json", "--map", "2x3"], "4 ranks on nodes of 3: expected as many on each"),
+        (["hosts.json", "--map", "4,x"], "--map 4,x: expected nodes and the ranks of each, 2x4 or 4,4,2"),
+        (["hosts.json", "--map", "2,1"], "list.txt:1: 4 ranks, --map 2,1 has room for 3"),
         (
             ["hosts.json", "--map", "2x4", "--set", "latency=1"],
             "--set latency: no parameter of a tuning table",
@@ -264,8 +272,42 @@ def test_what_if_that_nothing_tells_is_refused(what_if, monkeypatch, words, told
     assert len(done.stderr.splitlines()) == 1, done
 
 
-def test_messages_of_a_trace_have_one_price(tmp_path):
-    """Within nodes and between them: so all ranks are on one node, or each on its own."""
+def test_messages_of_a_trace_have_the_price_of_their_ranks(what_if):
+    """1 MB in each of two pairs: within a node or over the network, as the placement says. And ranks of other
+    nodes do not share processors."""
+    ranks = []
+    for rank in range(4):
+        one = Rank(rank, 4, processors=2).call("MPI_Init", 0, 10, group=0)
+        values = (
+            {"peer": rank + 1, "sent": 1 << 20}
+            if rank % 2 == 0
+            else {"source": rank - 1, "received": 1 << 20}
+        )
+        ranks.append(one.call("MPI_Recv" if rank % 2 else "MPI_Send", 20, 400, **values))
+    trace = made_traces.write(what_if / "four.trace", *ranks)
+
+    def seconds(*words):
+        done = tasuki("predict", trace, "--machine", what_if / "hosts.json", *words, "--json")
+        assert done.returncode == 0, done.stderr
+        document = json.loads(done.stdout)
+        return [
+            row["predicted"] for row in sorted(document["ranks_of"], key=lambda row: row["rank"])
+        ], document
+
+    (near, _), (far, _) = seconds("--map", "2x2"), seconds("--map", "4x1")
+    over = 11e-6 + 21e-6 + (1 << 20) / 2.5e9
+    assert far[1] == pytest.approx(over, rel=0.1) and near[1] < far[1] / 2
+    (mixed, document) = seconds("--map", "3,1")
+    assert mixed[1] == pytest.approx(near[1]) and mixed[3] == pytest.approx(far[3])
+    assert not [note for note in document["notes"] if "shared" in note], document
+    assert "4 ranks shared 2 processors" in tasuki("predict", trace, "--machine", "k-computer").stdout
+    more, document = seconds("--map", "2x4")
+    assert document["ranks"] == 8 and more[7] == pytest.approx(near[1])
+    explained = tasuki("explain", trace, "--machine", what_if / "hosts.json", "--map", "3,1")
+    assert explained.returncode == 0, explained.stderr
+
+
+def test_a_placement_has_as_many_ranks_as_asked_for(tmp_path):
     trace = tmp_path / "two.trace"
     made_traces.write(trace, *(Rank(rank, 2).call("MPI_Barrier", 10, 11) for rank in range(2)))
     words = "predict", trace, "--machine", "k-computer"

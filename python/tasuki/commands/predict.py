@@ -11,8 +11,7 @@ from typing import Annotated
 import typer
 
 from tasuki.commands import Refusal
-
-NODES_MAX = 1 << 15  # and ranks of each: as tools/price.cpp
+from tasuki.nodes import Nodes
 
 Ranks = Annotated[
     int | None,
@@ -40,7 +39,12 @@ Weak = Annotated[
     bool, typer.Option("--weak", help="With --ranks: each rank of the trace has a problem of its own.")
 ]
 Map = Annotated[
-    str, typer.Option("--map", metavar="NODESxRANKS", help="Where the ranks are: 2x4 is 2 nodes of 4 each.")
+    str,
+    typer.Option(
+        "--map",
+        metavar="NODESxRANKS",
+        help="Where the ranks are: 2x4 is 2 nodes of 4; 4,2 one of 4, one of 2.",
+    ),
 ]
 
 
@@ -126,30 +130,30 @@ def is_trace(path: pathlib.Path) -> bool:
     return trace.is_trace(path)
 
 
-def placement_of(text: str, ranks: int | None) -> tuple[int, int] | None:
-    """(nodes, ranks of each) of "2x4", which have so many ranks together."""
+def placement_of(text: str, ranks: int | None) -> Nodes | None:
+    """The nodes of "2x4", which have so many ranks together."""
     if not text:
         return None
-    words = text.split("x")
-    if len(words) != 2 or not all(word.isdecimal() and 1 <= int(word) <= NODES_MAX for word in words):
-        raise Refusal(f"--map {text}: expected nodes and the ranks of each, 2x4, from 1 to {NODES_MAX}")
-    nodes, each = int(words[0]), int(words[1])
-    if ranks not in (None, nodes * each):
-        raise Refusal(f"--ranks {ranks} --map {text}: expected {nodes * each} ranks")
-    return nodes, each
+    try:
+        nodes = Nodes.read(text)
+    except ValueError as wrong:
+        raise Refusal(str(wrong)) from None
+    if ranks not in (None, nodes.ranks):
+        raise Refusal(f"--ranks {ranks} --map {text}: expected {nodes.ranks} ranks")
+    return nodes
 
 
-def items_of(path: pathlib.Path, ranks: int | None, place: tuple[int, int] | None) -> list:
+def items_of(path: pathlib.Path, ranks: int | None, place: Nodes | None) -> list:
     """The lines of a list, among another number of ranks where one is given."""
     from tasuki import patterns
 
     items = patterns.load(path)
     items = items if ranks is None else patterns.among(items, ranks)
     for item in items if place else ():
-        if item.ranks > place[0] * place[1]:
+        if item.ranks > place.ranks:
             raise Refusal(
-                f"{item.place}: {item.ranks} ranks, --map {place[0]}x{place[1]} has room for "
-                f"{place[0] * place[1]}; --ranks N takes another number"
+                f"{item.place}: {item.ranks} ranks, --map {place} has room for {place.ranks}; "
+                f"--ranks N takes another number"
             )
     return items
 
@@ -162,30 +166,26 @@ class Scaling:
     weak: bool = False
     smaller: pathlib.Path | None = None
 
-    def builder_of(self, traced, place: tuple[int, int] | None):
-        """None: the traced ranks themselves."""
+    def builder_of(self, traced, place: Nodes | None, pricer):
+        """None: the traced ranks themselves, where they were."""
         from tasuki import scaled, trace
 
         own = traced.parts[0].size
-        wanted = self.ranks or (place[0] * place[1] if place else own)
+        wanted = self.ranks or (place.ranks if place else own)
         if wanted == own:
             for given, name in ((self.weak, "--weak"), (self.smaller, "--smaller")):
                 if given:
                     raise Refusal(f"{name}: expected --ranks N, too, more than the {own} of {traced.path}")
-            return None
+            if place is None:
+                return None
         smaller = trace.load(self.smaller) if self.smaller else None
-        return scaled.ScaledBuilder(traced, wanted, self.weak, smaller)
+        processors = getattr(pricer, "processors", 0)
+        return scaled.ScaledBuilder(traced, wanted, self.weak, smaller, place, processors)
 
 
-def must_fit_trace(path, ranks: int, place: tuple[int, int] | None) -> None:
-    """A message has one price, wherever its ranks are."""
-    if place and place[0] * place[1] != ranks:
-        raise Refusal(f"--map {place[0]}x{place[1]}: {path} has the calls of {ranks} ranks")
-    if place and min(place) > 1:
-        raise Refusal(
-            f"--map {place[0]}x{place[1]}: the messages of a trace have one price, within nodes and "
-            f"between them: expected 1x{ranks} or {ranks}x1, or a list of patterns"
-        )
+def must_fit_trace(path, ranks: int, place: Nodes | None) -> None:
+    if place and place.ranks != ranks:
+        raise Refusal(f"--map {place}: {path} has the calls of {ranks} ranks")
 
 
 def replay_trace(
@@ -195,14 +195,14 @@ def replay_trace(
     as_json: bool,
     as_csv: bool,
     scaling: Scaling,
-    place: tuple[int, int] | None,
+    place: Nodes | None,
 ) -> None:
     from tasuki import replay, trace
 
     try:
         loaded = trace.load(path)
-        must_fit_trace(path, scaling.ranks or (place[0] * place[1] if place else loaded.parts[0].size), place)
-        found = replay.replay(loaded, pricer, compute_factor, scaling.builder_of(loaded, place))
+        builder = scaling.builder_of(loaded, place, pricer)
+        found = replay.replay(loaded, pricer, compute_factor, builder)
     except (trace.TraceError, replay.ReplayError) as error:
         raise Refusal(str(error)) from None
     if as_json:
@@ -213,9 +213,7 @@ def replay_trace(
         print(found.text())
 
 
-def pricer_of(
-    run: pathlib.Path | None, machine: str, changes: list[str], place: tuple[int, int] | None = None
-):
+def pricer_of(run: pathlib.Path | None, machine: str, changes: list[str], place: Nodes | None = None):
     """The machine that the options name, with the changes that they ask for."""
     from tasuki import machines, pricing, results
     from tasuki.tuning import table_pricer
@@ -230,7 +228,7 @@ def pricer_of(
                 f"--machine {machine}: a tuning table has prices within a node and between nodes: expected "
                 "--map NODESxRANKS, too"
             )
-        return table_pricer.load(machine, *place, numbers)
+        return table_pricer.load(machine, place, numbers)
     found = machines.of_run(results.load(run)) if run else machines.load(machine)
     for name, number in numbers.items():
         found = found.with_value(name, number)
@@ -247,17 +245,17 @@ def number_of(change: str) -> tuple[str, float]:
         raise Refusal(f"--set {change}: expected NAME=VALUE with a number") from None
 
 
-def must_know_places(machine, place: tuple[int, int]) -> None:
+def must_know_places(machine, place: Nodes) -> None:
     """The numbers of a machine are of so many ranks on a node, and of no others."""
-    known, shape = machine.value("ranks_per_node"), f"{place[0]}x{place[1]}"
+    known = machine.value("ranks_per_node")
     if known is None:
         raise Refusal(
-            f"--map {shape}: {machine.name} tells nothing of where its ranks were: expected a machine with "
+            f"--map {place}: {machine.name} tells nothing of where its ranks were: expected a machine with "
             "ranks_per_node, or a table that `tasuki tune --host` wrote"
         )
-    if place[1] != known:
+    if set(place.sizes) != {known}:
         raise Refusal(
-            f"--map {shape}: the numbers of {machine.name} are of {known:g} on a node: expected "
+            f"--map {place}: the numbers of {machine.name} are of {known:g} on a node: expected "
             f"NODESx{known:g}"
         )
 

@@ -160,7 +160,7 @@ def price_of(step: Step, prices: replay.Engine) -> float | None:
                 return None
             total += prices.price(half.of)
             continue
-        cost = prices.cost(half.of.bytes)
+        cost = prices.cost(half.of.bytes, ranks=half.of.ranks)
         both = half.kind == "receive" or (cost.rendezvous and not half.buffered)
         total += cost.seconds if both else cost.sender_seconds
     return total

@@ -2,7 +2,8 @@
 formulas say of it (tools/price.cpp), messages what the table's row says.
 
 Where the ranks are decides which row that is: of ranks of one node `messages.cache`, as the library's choice
-has it, of several `messages.network`, which `tasuki tune --host` measures.
+has it, of several `messages.network`, which `tasuki tune --host` measures. The library's formulas know nodes
+of as many ranks each: a collective on others is priced as if the smaller nodes were full.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import pathlib
 
 from tasuki import pricing
 from tasuki.machines import Machine, MachineError, Parameter
+from tasuki.nodes import Nodes
 from tasuki.tuning import TuningError, prices, programs, tables
 from tasuki.tuning.cases import Case, library_operation
 
@@ -41,17 +43,29 @@ def changed(table: tables.TuningTable, name: str, value: float) -> tables.Tuning
 
 
 class TablePricer(pricing.Pricer):
-    """Of ranks that fill nodes of so many ranks each, one node after the other."""
+    """Of ranks that fill nodes, one after the other."""
 
-    def __init__(self, table: tables.TuningTable, ranks_per_node: int, nodes: int, price: pathlib.Path):
-        if nodes > 1 and not table.names_network:
+    def __init__(self, table: tables.TuningTable, nodes: Nodes, price: pathlib.Path):
+        several = len(nodes.sizes) > 1
+        if several and not table.names_network:
             raise MachineError(
                 f"{table.path}: has no row {NETWORK[:-1]}, expected a table that `tasuki tune --host` wrote"
             )
-        self.table, self.ranks_per_node, self.price_program = table, ranks_per_node, price
-        self.row = NETWORK if nodes > 1 else NODE
+        self.table, self.nodes, self.price_program = table, nodes, price
+        self.row = NETWORK if several else NODE
         self.algorithms = prices.algorithms(price)
-        super().__init__(machine_of(table, self.row, f"{nodes}x{ranks_per_node}"))
+        # Of messages within a node, where there are several.
+        self.near = TablePricer(table, Nodes(nodes.sizes[:1]), price) if several else self
+        super().__init__(machine_of(table, self.row, str(nodes)))
+
+    @property
+    def processors(self) -> int:
+        """Of a node; 0: not known."""
+        return int((self.table.made_on or {}).get("processors", 0))
+
+    def between(self, one: int, other: int) -> pricing.Pricer:
+        """What prices messages of these two ranks."""
+        return self.near if self.nodes.node_of(one) == self.nodes.node_of(other) else self
 
     def message(self, bytes: float, mode: str = "") -> pricing.Price:
         """As the table says it of this row (docs/tuning.md)."""
@@ -68,22 +82,19 @@ class TablePricer(pricing.Pricer):
         benchmark = pricing.PLAIN.get(benchmark, benchmark)  # no rank knows more than its own of a "v" form
         if library_operation(benchmark) not in self.algorithms or ranks < 2:
             return super().estimate(benchmark, ranks, bytes)
-        each = min(ranks, self.ranks_per_node)
-        if ranks % each != 0:
-            raise pricing.PricingError(
-                f"{self.machine.name}: {ranks} ranks on nodes of {each}: expected as many on each"
-            )
-        nodes = ranks // each
-        processors = (self.table.made_on or {}).get("processors", 0)
-        case = Case(benchmark, round(bytes), ranks)
+        filled = self.nodes.of_first(ranks)
+        nodes, each = len(filled.sizes), max(filled.sizes)
+        case = Case(benchmark, round(bytes), nodes * each)
         try:
-            with prices.Prices(self.price_program, [(*case, "*")], processors, nodes) as asked:
+            with prices.Prices(self.price_program, [(*case, "*")], self.processors, nodes) as asked:
                 (answer,) = asked.ask(tables.document_of(self.table.values, self.table.choices))
-            shape = prices.shape_of(ranks, nodes)
+            shape = prices.shape_of(nodes * each, nodes)
         except TuningError as error:
             raise pricing.PricingError(f"{self.machine.name}: {error}") from None
         series, _, ns = answer.rpartition(":")
         how = f"by the library's formula: {series}, {shape} ranks"
+        if nodes * each != ranks:
+            how = f"substituted: {benchmark} on {filled}, {how}"
         return pricing.Price(1e-9 * float(ns), None, None, how)
 
 
@@ -103,7 +114,7 @@ def machine_of(table: tables.TuningTable, row: str, shape: str) -> Machine:
     return Machine(name, f"the tuning table {table.path}", parameters=known, path=table.path)
 
 
-def load(path: str, nodes: int, ranks_per_node: int, changes: dict[str, float]) -> TablePricer:
+def load(path: str, nodes: Nodes, changes: dict[str, float]) -> TablePricer:
     try:
         price = programs.find().price
         table = tables.load(path, price, "tcp")
@@ -111,6 +122,6 @@ def load(path: str, nodes: int, ranks_per_node: int, changes: dict[str, float]) 
             table = changed(table, name, value)
         if changes:  # the library has limits for each
             tables.check(tables.document_of(table.values), price, path)
-        return TablePricer(table, ranks_per_node, nodes, price)
+        return TablePricer(table, nodes, price)
     except TuningError as error:
         raise MachineError(str(error)) from None
