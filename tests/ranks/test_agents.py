@@ -485,7 +485,7 @@ def test_a_host_without_tasuki_gets_it(mpiexec, tmp_path):
         2,
         "sh",
         "-c",
-        "for folder in $(echo $LD_LIBRARY_PATH | tr : ' '); do find $folder -maxdepth 1 -name libmpi.so.12; done",
+        "IFS=:; for at in $LD_LIBRARY_PATH; do find $at -maxdepth 1 -name libmpi.so.12; done",
     )
     assert done.returncode == 0, done.text
     assert re.search(r"host 'a' has no \S+/bin/mpiexec: this one is sent along, [0-9.]+ MB", done.stderr), (
