@@ -51,19 +51,23 @@ def quick_tests_of(part: Part) -> dict[int, float]:
 def least_of(part: Part, waited: np.ndarray) -> list[float]:
     """For each call that completes requests what the quickest quarter of calls like it took, without the
     seconds that each waited for other ranks to begin theirs: of the same function, with as many requests and
-    bytes of about that size. 0 where there are fewer than 8."""
+    as many bytes, or about as many. 0 where there are fewer than 8."""
     columns = part.columns
     sums = np.concatenate([[0], np.cumsum(np.maximum(columns["done_bytes"] - 1, 0))])
     ends = np.cumsum(columns["done"])
     received = sums[ends] - sums[ends - columns["done"]]
-    size = np.ceil(np.log2(np.maximum(received, 1))).astype(np.int64)
-    kinds = (columns["function"] << 32) + (np.minimum(columns["done"], 1 << 20) << 8) + size
     lengths = (columns["end"] - columns["begin"] - columns["outside"]) * 1e-9
     lengths = np.maximum(lengths - waited, 0.0)
     found = np.zeros(len(lengths))
-    for kind in np.unique(kinds[columns["done"] > 0]):
-        alike = (kinds == kind) & (columns["done"] > 0)
-        if alike.sum() >= 8:
+    rows = np.flatnonzero(columns["done"] > 0)
+    if not rows.size:
+        return found.tolist()
+    about = np.ceil(np.log2(np.maximum(received, 1))).astype(np.int64)
+    for size in (about, received):  # the latter where there are enough of that very size
+        kinds = np.stack([columns["function"], columns["done"], size])[:, rows]
+        _, numbers, counts = np.unique(kinds, axis=1, return_inverse=True, return_counts=True)
+        for number in np.flatnonzero(counts >= 8):
+            alike = rows[numbers.reshape(-1) == number]
             found[alike] = np.quantile(lengths[alike], 0.25)
     return found.tolist()
 

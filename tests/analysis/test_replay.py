@@ -452,3 +452,16 @@ def test_work_between_tests_that_found_nothing_takes_its_time(predicted, share, 
     one.call("MPI_Barrier", 1031, 1032)
     found = predicted(one)[1]
     assert found.predicted_seconds == pytest.approx((21 + expected) * MICRO)
+
+
+def test_what_a_completion_takes_is_that_of_its_very_size(predicted):
+    """900 bytes took 50 µs, by a type with gaps, and 1000 bytes 1; both ranks were there."""
+    ranks = [started(rank, 2) for rank in range(2)]
+    for number in range(24):
+        at, size = 200 * number, 900 if number % 3 == 0 else 1000
+        ranks[1].call("MPI_Send", at + 20, at + 21, peer=0, sent=size)
+        ranks[0].call("MPI_Irecv", at + 24, at + 25, source=1, received=size, made=1)
+        took = 50 if size == 900 else 1
+        ranks[0].call("MPI_Wait", at + 30, at + 30 + took, done=[(number, 1, size)])
+    waits = predicted(*ranks)[0][0, "MPI_Wait"]
+    assert waits[3] == pytest.approx(50 + 3) and waits[4] < 10
