@@ -43,7 +43,7 @@ LONGEST_FIRST = (
     "tools tuning programs stress tidy report install safety abi unit reading"
 ).split()
 SIDE_BY_SIDE = 4
-NICE_BESIDE, NICE_BUILD = 5, 10
+NICE_BESIDE, NICE_BUILD = 5, 7
 
 # The protocols of tests/stress that mpi4py's point-to-point tests see too, and the nodes its collectives.
 UNDER = "all written,two nodes"
@@ -124,7 +124,7 @@ def conformance_part(long):
     """mpi4py's suite: at 2 ranks in one ABI, at 3 in the other; --long: at 1 to 5 in both, each protocol."""
     command = [sys.executable, ROOT / "tests/conformance/run.py", "--prefix", BUILD / "prefix"]
     command += ["--ranks", "1,2,3,4,5", "--under", "all"] if long else ["--quick", "--under", UNDER]
-    return Part("conformance", [*command, "--junit", OUT / "conformance.xml"], 7200 if long else 900)
+    return Part("conformance", [*command, "--junit", OUT / "conformance.xml"], 7200 if long else 1500)
 
 
 def parts(jobs, long, clang):
