@@ -62,7 +62,7 @@ double turns_ns(const Problem& problem, const Parameters& parameters) {
 }
 
 double ranks_away(const Problem& problem) {
-  return problem.size - ranks_per_processor(problem);
+  return std::max(0.0, problem.size - ranks_per_processor(problem));
 }
 
 double travel_ns(double bytes, const Parameters& parameters) {

@@ -7,7 +7,6 @@
 #include "coll/algorithm/tree.hpp"
 
 namespace tasuki {
-namespace {}  // namespace
 
 void bcast_knomial(Schedule& schedule, Member self, int root, const Elements& data, int radix) {
   const TreePlace at = tree_place(self, root, radix);

@@ -5,7 +5,6 @@
 #include "coll/algorithm/tree.hpp"
 
 namespace tasuki {
-namespace {}  // namespace
 
 void reduce_halving(Schedule& schedule, Member self, int root, const Reduction& data) {
   const Fold fold(self.size, root);

@@ -35,24 +35,34 @@ double price(const Candidate& candidate, const Problem& problem, Count segment_b
   return candidate.predicted_ns(problem, Parameters{}, candidate.segments.empty() ? 0 : segment_bytes);
 }
 
+/// What an algorithm is said to take among `size` ranks grows with the bytes, from 0 on.
+void expect_growth(int number, int size, int nodes, double processors, Count segment) {
+  const Candidate& candidate = candidate_of(number);
+  const AlgorithmRow& row = algorithm_table()[static_cast<std::size_t>(number)];
+  double last = 0;
+  for (Count bytes = 1; bytes <= 1 << 24; bytes *= 16) {
+    Problem problem = problem_on(row.operation, size, nodes, bytes * size);
+    problem.processors = processors;
+    problem.composed = processors != 0;  // then parts are collectives of their own
+    if (!candidate.valid(problem)) continue;
+    const double ns = price(candidate, problem, segment);
+    EXPECT_TRUE(std::isfinite(ns)) << row.name;
+    EXPECT_GE(ns, last) << row.name << " of " << bytes << " bytes among " << size << " on " << nodes
+                        << " nodes of " << processors << " processors";
+    last = ns;
+  }
+}
+
+// Virtual nodes have a part of a processor each: a quarter, where eight share two.
 TEST(ComposedPrices, GrowWithTheBytes) {
   for (std::size_t number = 0; number < algorithm_table().size(); ++number) {
-    const Candidate& candidate = candidate_of(static_cast<int>(number));
-    const AlgorithmRow& row = algorithm_table()[number];
     for (int size : {1, 2, 3, 8, 12, 64}) {
       if (size > kSimulatedRanksMax) break;
-      for (int nodes : {1, 2, size}) {
+      for (int nodes : {1, 2, (size + 1) / 2, size}) {
         if (nodes > size) continue;
-        for (Count segment : composed::kSegmentsWorthTrying) {
-          double last = 0;
-          for (Count bytes = 1; bytes <= 1 << 24; bytes *= 16) {
-            const Problem problem = problem_on(row.operation, size, nodes, bytes * size);
-            if (!candidate.valid(problem)) continue;
-            const double ns = price(candidate, problem, segment);
-            EXPECT_TRUE(std::isfinite(ns)) << row.name;
-            EXPECT_GE(ns, last) << row.name << " of " << bytes << " bytes among " << size << " on " << nodes;
-            last = ns;
-          }
+        for (double processors : {0.0, 0.25, 2.0}) {
+          for (Count segment : composed::kSegmentsWorthTrying)
+            expect_growth(static_cast<int>(number), size, nodes, processors, segment);
         }
       }
     }
