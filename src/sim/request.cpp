@@ -61,6 +61,7 @@ Request request_of(const nlohmann::json& document) {
   costs.copied_bytes_per_second = document.value("copied_bytes_per_second", 0.0);
   const double rate = request.topology.bytes_per_second / 1e9;
   request.parameters.network = {costs.software_seconds * 1e9, costs.hardware_seconds * 1e9, rate, rate, 0};
+  if (request.topology.kind != Kind::kTorus) request.parameters.network_node_bytes_per_ns = rate;
   if (costs.reduced_bytes_per_second > 0)
     request.parameters.reduced_bytes_per_ns = costs.reduced_bytes_per_second / 1e9;
   if (costs.copied_bytes_per_second > 0)

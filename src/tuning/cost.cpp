@@ -127,7 +127,8 @@ double cost_ns(const Cost& cost, const Problem& problem, const Parameters& param
   // Each step waits for the slowest of its messages.
   const double latency_ns =
       is_network ? parameters.network.latency_ns : message_within(parameters, problem.distance).latency_ns;
-  if (!cost.one_way) return work + cost.steps * (latency_ns + turns);
+  const double waits = cost.unordered && is_network ? std::min(cost.steps, 1.0) : cost.steps;
+  if (!cost.one_way) return work + waits * (latency_ns + turns);
   if (!is_long) return work;
   // Those that wait for one rank's long messages, or that one for theirs, wait at the same time; and while
   // the ranks further down a tree wait for a turn, those above are at the next call.

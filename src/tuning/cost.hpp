@@ -27,6 +27,7 @@ struct Cost {
   double total_reduced_bytes = 0;  // by all ranks together
   double copied_bytes = 0;         // by the busiest rank, in its own memory; contiguous data, not in place
   bool one_way = false;            // no rank waits for one that depends on it: successive calls overlap
+  bool unordered = false;          // no message needs another one's data: between nodes all travel at once
 };
 
 /// The processors that the ranks have, but at most one for each.

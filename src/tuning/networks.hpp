@@ -15,6 +15,7 @@ inline void take_imitated_network(double latency_ns, double mb_per_second, doubl
   const auto bytes_per_ns = [](double rate) { return rate > 0 ? rate / 1e3 : kUnlimitedBytesPerNs; };
   parameters->network.latency_ns = latency_ns;
   parameters->network.long_ns = 2 * latency_ns;  // its two control messages
+  parameters->network_long_bytes = parameters->long_bytes;
   parameters->network.bytes_per_ns = parameters->network.eager_bytes_per_ns = bytes_per_ns(mb_per_second);
   parameters->network_node_bytes_per_ns = bytes_per_ns(node_mb_per_second);
 }

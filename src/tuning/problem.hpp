@@ -53,4 +53,9 @@ inline double ranks_per_processor(const Problem& problem) {
   return static_cast<double>(problem.node_ranks_max) / problem.processors;
 }
 
+/// Whether each rank has a node, and so its links, to itself, of several.
+inline bool has_own_node(const Problem& problem) {
+  return problem.nodes > 1 && problem.nodes == problem.size;
+}
+
 }  // namespace tasuki

@@ -107,6 +107,18 @@ def test_twice_as_fast_links_change_what_they_limit_alone():
     assert slow[1] / fast[1] == pytest.approx(1, rel=0.01)
 
 
+@pytest.mark.parametrize("algorithm", ["binomial", "knomial_4"])
+def test_a_tree_serves_its_largest_subtree_first(algorithm):
+    """Long messages to children share their parent's link: side by side all would be late, and what is below
+    the largest subtree later still. So they go one after the other, and the deepest leaf waits for as many
+    messages as the root has children."""
+    ranks, size = 16, 1 << 20
+    children = {"binomial": 4, "knomial_4": 6}[algorithm]
+    (said,) = run(machine("crossbar", (ranks,)), simulation.Case("bcast", size, algorithm))
+    assert said["seconds"] == pytest.approx(children * message(size), rel=1e-6)
+    assert said["seconds"] == pytest.approx(said["formula_seconds"], rel=0.01)
+
+
 def test_the_same_question_has_the_same_answer():
     case = simulation.Case("alltoall", 1 << 14, way="data", links=True)
     assert run(machine("torus", (4, 3)), case) == run(machine("torus", (4, 3)), case)

@@ -102,7 +102,7 @@ def rate_of(machine: machines.Machine, name: str) -> float:
 
 def request(machine: machines.Machine, cases, shape=None, directions: int = 1, only_names=False) -> dict:
     """What the program reads. `shape`: of a torus or a crossbar, the machine's own if it is not given;
-    `directions`: how many links of a node work at a time, which share all that a node can send."""
+    `directions`: how many links of a torus's node work at a time, which share all that a node can send."""
     topology = machine.topology
     if topology is None:
         raise SimulationError(f"{machine.name}: has no topology, expected one (docs/simulate.md)")
@@ -113,7 +113,8 @@ def request(machine: machines.Machine, cases, shape=None, directions: int = 1, o
         )
     rate = rate_of(machine, "link_bytes_per_second")
     if machine.value("total_bytes_per_second") is not None:
-        rate = min(rate, rate_of(machine, "total_bytes_per_second") / directions)
+        links = directions if topology.kind == "torus" else 1
+        rate = min(rate, rate_of(machine, "total_bytes_per_second") / links)
     network = {name: getattr(topology, name) for name in ("kind", "shape", "down", "up", "links", "slow")}
     document = {
         "topology": network | {"bytes_per_second": rate},

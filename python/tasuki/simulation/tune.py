@@ -31,6 +31,7 @@ WORSE = 1.05  # what the formulas choose is told of from here on
 def table(machine: machines.Machine, shape=None) -> dict:
     """The document of the table."""
     rate = needed(machine, "link_bytes_per_second") / 1e9
+    links = 2 * len(machine.topology.shape) if machine.topology.kind == "torus" else 1  # of a node
     network = {
         "software_ns": needed(machine, "software_seconds") * 1e9,
         "latency_ns": needed(machine, "hardware_seconds") * 1e9,
@@ -38,7 +39,7 @@ def table(machine: machines.Machine, shape=None) -> dict:
         "eager_bytes_per_ns": rate,
         "long_ns": (machine.value("control_seconds") or 0) * 1e9,
         "gap_ns": (machine.value("gap_seconds") or 0) * 1e9,
-        "node_bytes_per_ns": (machine.value("total_bytes_per_second") or rate * 1e9) / 1e9,
+        "node_bytes_per_ns": (machine.value("total_bytes_per_second") or links * rate * 1e9) / 1e9,
     }
     names = {
         "arithmetic_bytes_per_second": "reduced_bytes_per_ns",

@@ -35,7 +35,8 @@ Cost alltoall_pairwise_cost(int size, double block_bytes) {
           .messages = size * others,
           .bytes = others * block_bytes,
           .total_bytes = size * others * block_bytes,
-          .copied_bytes = block_bytes};
+          .copied_bytes = block_bytes,
+          .unordered = true};
 }
 
 void alltoall_exchange(Schedule& schedule, Member self, const Blocks& all) {
@@ -57,6 +58,7 @@ void alltoall_exchange(Schedule& schedule, Member self, const Blocks& all) {
 Cost alltoall_exchange_cost(int size, double block_bytes) {
   Cost cost = alltoall_pairwise_cost(size, block_bytes);
   if (size > 2) cost.steps = size;
+  cost.unordered = false;
   cost.copied_bytes = cost.bytes;
   return cost;
 }

@@ -44,8 +44,10 @@ class Pieces {
       receive(at_.vrank, at_.subtree, at_.vrank - at_.distance_up);
       schedule_.end_round();
     }
-    at_.for_children_from_top(
-        [&](int distance, int pieces) { send(at_.vrank + distance, pieces, at_.vrank + distance); });
+    at_.for_children_from_top([&](int distance, int pieces) {
+      send(at_.vrank + distance, pieces, at_.vrank + distance);
+      schedule_.end_child(bytes(at_.vrank + distance, pieces));
+    });
     schedule_.end_round();
   }
 

@@ -16,6 +16,7 @@ void bcast_knomial(Schedule& schedule, Member self, int root, const Elements& da
   }
   at.for_children_from_top([&](int distance, int) {
     schedule.send(data.place(), data.count, data.element, neighbour(self, distance));
+    schedule.end_child(data.bytes());
   });
   schedule.end_round();
 }
@@ -153,8 +154,10 @@ void scatter_at_root(Schedule& schedule, Member self, const Blocks& all, const E
   const Count block = all.bytes_of(self.rank);
   tree_place(self, self.rank, radix).for_children_from_top([&](int distance, int blocks) {
     const int child = neighbour(self, distance);
-    if (child + blocks <= self.size)
-      return schedule.send(all.place_of(child), blocks * all.count, all.element, child);
+    if (child + blocks <= self.size) {
+      schedule.send(all.place_of(child), blocks * all.count, all.element, child);
+      return schedule.end_child(blocks * block);
+    }
     const Place held = schedule.scratch(blocks * block);
     const int before_end = self.size - child;
     schedule.copy(all.place_of(child), before_end * all.count, all.element, held, before_end * block,
@@ -163,6 +166,7 @@ void scatter_at_root(Schedule& schedule, Member self, const Blocks& all, const E
     schedule.copy(all.place_of(0), after_end * all.count, all.element, held + before_end * block,
                   after_end * block, ElementType::kBytes);
     schedule.send(held, blocks * block, ElementType::kBytes, child);
+    schedule.end_child(blocks * block);
   });
   if (!mine.in_place)
     schedule.copy(all.place_of(self.rank), all.count, all.element, mine.place(), mine.count, mine.element);
@@ -217,6 +221,7 @@ void scatter_knomial(Schedule& schedule, Member self, int root, const Blocks& al
   schedule.end_round();
   at.for_children_from_top([&](int distance, int blocks) {
     schedule.send(held + distance * block, blocks * block, ElementType::kBytes, neighbour(self, distance));
+    schedule.end_child(blocks * block);
   });
   schedule.copy(held, block, ElementType::kBytes, mine.place(), mine.count, mine.element);
   schedule.end_round();

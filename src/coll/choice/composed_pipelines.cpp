@@ -30,16 +30,18 @@ double pipelined_ns(Cost cost, double segment, const Problem& problem, const Par
   return cost_ns(cost, problem, parameters);
 }
 
-/// Whether each rank has a node, and so its links, to itself.
+/// Whether each rank has links and a processor to itself. Virtual nodes may share processors, which are
+/// busier then than any link.
 bool has_links(const Problem& problem) {
-  return problem.nodes > 1 && problem.nodes == problem.size;
+  return has_own_node(problem) && ranks_per_processor(problem) <= 1;
 }
 
 LinkTimes links_of(const Parameters& parameters) {
   const MessageParameters& network = parameters.network;
-  return {.software = network.software_ns,
+  return {.software = std::max(network.software_ns, parameters.network_gap_ns),
           .latency = network.latency_ns,
           .bytes_per_time = network.bytes_per_ns,
+          .node_bytes_per_time = parameters.network_node_bytes_per_ns,
           .reduced_bytes_per_time = parameters.reduced_bytes_per_ns};
 }
 

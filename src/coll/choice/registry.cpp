@@ -99,6 +99,9 @@ void for_each_form(const CallData& data, Visit&& visit) {
 /// Writes the schedule by `function`, whose last arguments are `last`.
 template <auto function, auto... last>
 void write(Schedule& schedule, const Team& team, const CallData& data) {
+  schedule.beside_bytes_max = has_own_node(*team.problem)
+                                  ? static_cast<Count>(team.parameters->network_long_bytes)
+                                  : Schedule::kNoLimit;
   for_each_form(data, [&](const auto&... form) {
     if constexpr (takes<function, Schedule&, Member, decltype(form)..., decltype(last)...>) {
       function(schedule, team.self, form..., last...);

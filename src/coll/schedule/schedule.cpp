@@ -147,6 +147,7 @@ void Schedule::clear() {
   boundaries.clear();
   counts.clear();
   exposed.clear();
+  beside_bytes_max = kNoLimit;
   scratch_bytes = 0;
 }
 

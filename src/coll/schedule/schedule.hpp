@@ -162,6 +162,7 @@ inline bool is_single_copy(Step::Action action) {
 }
 
 struct Schedule {
+  static constexpr Count kNoLimit = INT64_MAX;
   std::vector<Step> steps;
   std::vector<std::uint32_t> round_ends;  // index one past the last step of each round
   std::vector<ExposedBuffer> exposed;
@@ -171,8 +172,9 @@ struct Schedule {
   std::vector<std::vector<Count>> counts;  // arrays that parts refer to
   int algorithm = -1;  // which was chosen: its number in base/variables/algorithm_table.hpp; -1: of none
   Selection choice;    // what the model said; empty where there was none to choose
-  bool shows_phases = false;  // this rank offers or signals
-  bool follows_data = false;  // instead of rounds: see above
+  bool shows_phases = false;          // this rank offers or signals
+  bool follows_data = false;          // instead of rounds: see above
+  Count beside_bytes_max = kNoLimit;  // of a message down a tree beside which the next one may leave
 
   void set_choice(const Selection& chosen) { choice = chosen, algorithm = chosen.algorithm; }
 
@@ -233,6 +235,12 @@ struct Schedule {
 
   /// Ends the round; a round without steps is none.
   void end_round();
+
+  /// After a message of so many bytes to a child of a tree, the largest subtree's first: ends the round where
+  /// the next child's message would share its link and keep that subtree waiting.
+  void end_child(Count bytes) {
+    if (bytes > beside_bytes_max) end_round();
+  }
 
   /// Takes `bytes` more of scratch memory, aligned to kScratchAlignment.
   Place scratch(Count bytes);

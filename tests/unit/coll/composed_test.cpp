@@ -99,6 +99,21 @@ TEST(ComposedPrices, SeveralDirectionsPayOnANetworkOfLinks) {
   EXPECT_FALSE(composed::is_grid<3>(line)) << "the topology says otherwise";
 }
 
+// A node that sends no more in three directions than in one gains nothing by them, but for the shorter way.
+TEST(ComposedPrices, SeveralDirectionsShareWhatANodeSends) {
+  Parameters shared;
+  shared.network_node_bytes_per_ns = shared.network.bytes_per_ns;
+  Problem long_one = problem_on(Operation::kBcast, 8, 8, 64 << 20);
+  const auto of = [&](int directions, const Parameters& parameters) {
+    return composed::bcast_grid_ns(long_one, parameters, 256 << 10, directions);
+  };
+  EXPECT_LT(of(3, Parameters{}), 0.5 * of(1, Parameters{}));
+  EXPECT_GT(of(3, shared), 0.9 * of(1, shared));
+  long_one.operation = Operation::kAllgather;
+  EXPECT_GT(composed::allgather_multi_ring_ns(long_one, shared, 0),
+            0.99 * static_cast<double>(long_one.bytes) * 7 / 8 / shared.network.bytes_per_ns);
+}
+
 /// Runs the broadcast of this name from the registry on ranks that are on these nodes.
 std::vector<SimulatedRank> run_registered(const char* name, const std::vector<int>& node_of, int root,
                                           Count count, Count segment_bytes) {

@@ -65,7 +65,7 @@ TEST(Throughput, Allreduce) {
 
 TEST(Throughput, Allgather) {
   LinkTimes links = kLinks;
-  links.bytes_per_time = 15000.0 / 4;  // four directions share the node's interfaces
+  links.node_bytes_per_time = 15000;  // of the node's interfaces, which four directions share
   const auto time = [&](double bytes) { return multi_ring_time(kNodes, 3, 4, bytes, links); };
   // Long blocks: the whole of the result by the time.
   const Line line = line_of(time);
