@@ -2,6 +2,7 @@
 #include "tuning/table.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -12,6 +13,11 @@
 
 namespace tasuki {
 namespace {
+
+/// A file of this process: the test may run under a sanitizer and without one at the same time.
+std::string own_file(const char* name) {
+  return testing::TempDir() + name + std::to_string(getpid()) + ".json";
+}
 
 TEST(TableTest, EveryParameterCanBeSet) {
   std::set<const double*> fields;
@@ -208,7 +214,7 @@ TEST(TableTest, ATableSaysWhereItHolds) {
 }
 
 TEST(TableTest, AForeignFileIsRefusedUnlessAllowed) {
-  const std::string path = testing::TempDir() + "foreign_table_test.json";
+  const std::string path = own_file("foreign_table_test");
   std::ofstream(path) << R"({"tasuki_tuning": 1, "made_on": {"library": "none"}, "crowd": {"turn_ns": 3}})";
   Table table;
   std::string error;
@@ -221,7 +227,7 @@ TEST(TableTest, AForeignFileIsRefusedUnlessAllowed) {
 }
 
 TEST(TableTest, FilesAreReadAndRefusedByName) {
-  const std::string path = testing::TempDir() + "tuning_table_test.json";
+  const std::string path = own_file("tuning_table_test");
   std::ofstream(path) << "{\"tasuki_tuning\": 1, \"crowd\": {\"turn_ns\": 3}}";
   Table table;
   const Parameters& parameters = table.parameters;
