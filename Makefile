@@ -203,7 +203,8 @@ check: $(BUILD)/release/build.ninja $(STAMPS)/venv-test
 test: build $(STAMPS)/venv-test $(STAMPS)/conformance $(STAMPS)/peers
 	@$(IN_VENV)/python tests/run.py --jobs $(JOBS)
 
-test-long: build $(STAMPS)/venv-test $(STAMPS)/system-deb $(STAMPS)/system-long $(STAMPS)/conformance $(STAMPS)/peers
+test-long: build $(STAMPS)/venv-test $(STAMPS)/system-deb $(STAMPS)/system-long $(STAMPS)/conformance $(STAMPS)/peers \
+    $(STAMPS)/parallel-h5py
 	@$(IN_VENV)/python tests/run.py --jobs $(JOBS) --long
 
 tidy: build $(STAMPS)/venv-test
@@ -217,6 +218,12 @@ conformance: build $(STAMPS)/conformance
 $(STAMPS)/conformance: tools/foreign.sh tools/peers.txt include/mpi.h | $(STAMPS)/venv-test build $(STAMPS)/peers
 	@$(QUIETLY) "fetching mpi4py's tests, IMB and MPICH's headers" $(LOGS)/foreign.log \
 	    tools/foreign.sh $(BUILD) $(TREE)
+	@touch $@
+
+# HDF5 and h5py with MPI, built by our mpicc.
+$(STAMPS)/parallel-h5py: tools/parallel-h5py include/mpi.h | $(STAMPS)/conformance
+	@$(QUIETLY) "building HDF5 and h5py with MPI" $(LOGS)/parallel-h5py.log \
+	    env PYTHON=$(IN_VENV)/python tools/parallel-h5py $(BUILD)/parallel-h5py $(TREE) $(BUILD)/mpi4py-abi
 	@touch $@
 
 # The other MPIs that the benchmark suite is tested on.
