@@ -99,6 +99,7 @@ class Meeting {
   AccessShape shape() const;
   Count window_bytes() const;
   void reach_data() const;
+  Task meet();
   Task settle(const Outcome& outcome, Code code, Status* status);
 
   Course& course_;
@@ -271,9 +272,7 @@ Task Meeting::move(const PhasePlace& place, Status* status) {
   if (access_.write && any_staged) {
     if (facts_[self].staged != 0)
       cursor.pack(access_.buffer, staging_.at(), static_cast<std::size_t>(facts_[self].bytes));
-    std::uint8_t ready = 1;
-    std::vector<std::uint8_t> all_ready(facts_.size());
-    if (const Code code = co_await gather_bytes(course_, comm_, &ready, all_ready.data(), 1)) co_return code;
+    if (const Code code = co_await meet()) co_return code;
   }
   if (plan_.own_number >= 0) reach_data();
   Outcome outcome;
@@ -295,6 +294,14 @@ Task Meeting::move(const PhasePlace& place, Status* status) {
   if (!access_.write && facts_[self].staged != 0)
     cursor.unpack(access_.buffer, staging_.at(), static_cast<std::size_t>(status->bytes));
   co_return code;
+}
+
+/// Until all ranks have come here. (As a part of move() it had clang 14 to 16 take the end of that one for no
+/// suspension: its frame was freed while its caller still looked at it.)
+Task Meeting::meet() {
+  std::uint8_t ready = 1;
+  std::vector<std::uint8_t> all_ready(facts_.size());
+  co_return co_await gather_bytes(course_, comm_, &ready, all_ready.data(), 1);
 }
 
 /// All ranks agree on how it went: on the first error, and on how far the file was read.
