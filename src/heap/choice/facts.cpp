@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -140,15 +141,16 @@ bool has_memfd() {
 }
 
 /// Whether there are addresses up to kHeapAddressEnd: tried, since nothing else tells. The stack need not lie
-/// at the upper end of what there is, and under qemu-user does not.
+/// at the upper end of what there is, and under qemu-user does not. The kernel is asked itself: the thread
+/// sanitizer's mmap ends a program that wants such an address.
 bool has_heap_addresses() {
-  constexpr std::size_t kBytes = 65536;  // a page, or some
-  void* const last = reinterpret_cast<void*>(kHeapAddressEnd - kBytes);
+  constexpr long kBytes = 65536;  // a page, or some
+  constexpr auto kLast = static_cast<long>(kHeapAddressEnd) - kBytes;
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
-  void* const memory = ::mmap(last, kBytes, PROT_NONE, kFlags, -1, 0);
-  if (memory == MAP_FAILED) return errno == EEXIST;
-  ::munmap(memory, kBytes);
-  return memory == last;
+  const long memory = ::syscall(SYS_mmap, kLast, kBytes, PROT_NONE, kFlags, -1, 0);
+  if (memory == -1) return errno == EEXIST;
+  ::syscall(SYS_munmap, memory, kBytes);
+  return memory == kLast;
 }
 
 }  // namespace
