@@ -37,7 +37,7 @@ class Browser:
     """One process with a profile of its own; answers are waited for at most SECONDS_MAX."""
 
     def __init__(self):
-        self.profile = tempfile.mkdtemp(prefix="tasuki-browser-")
+        self.profile = tempfile.mkdtemp(prefix="browser-of-tests-")
         self.buffer, self.last, self.told = b"", 0, []
         for_it, self.write_end = os.pipe()
         self.read_end, from_it = os.pipe()
