@@ -8,6 +8,11 @@
 #include <type_traits>
 #include <utility>
 
+#ifdef __clang__
+// Not every operation on every type can be vectorized, and need be.
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
+
 namespace tasuki {
 namespace {
 
