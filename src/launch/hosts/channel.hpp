@@ -123,7 +123,6 @@ class Channel {
   End in_;
   End out_;
   bool greeted_ = false;
-  bool taking_ = false;
   bool watches_out_ = false;
   std::string come_;
   std::string waiting_;
