@@ -329,7 +329,12 @@ TEST(ProcessLock, StaysWithAThreadThatCallsAgainAndAgainForManyCalls) {
   }
   for (std::thread& one : threads) one.join();
   EXPECT_EQ(calls, kThreads * kCallsOfEach);
-  EXPECT_LT(changes * 10, calls);  // under the thread sanitizer some 70 calls make a turn
+#ifdef __SANITIZE_THREAD__
+  constexpr long kCallsOfATurnMin = 10;  // a turn is a time, in which there are some 70 calls here
+#else
+  constexpr long kCallsOfATurnMin = 100;
+#endif
+  EXPECT_LT(changes * kCallsOfATurnMin, calls);
   EXPECT_FALSE(lock.is_wanted());
 }
 
