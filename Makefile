@@ -160,11 +160,11 @@ bench-hosts: build setup $(if $(PEERS),,peers)
 	@$(IN_VENV)/python bench/over_hosts.py --prefix $(TREE) --out $(BUILD)/bench \
 	    --peers $(or $(PEERS),$(BUILD)/peers)
 
-# MPICH and Open MPI as Debian has them, with Fortran; nothing is installed.
-PEERS_DEBIAN = $(or $(PEERS),$(BUILD)/peers-debian)
 bench-imb: build $(STAMPS)/conformance $(STAMPS)/venv-demo
 	@$(IN_VENV)/python bench/against_imb.py --prefix $(TREE) --imb $(BUILD)/imb --out $(BUILD)/bench
 
+# MPICH and Open MPI as Debian has them, with Fortran; nothing is installed.
+PEERS_DEBIAN = $(or $(PEERS),$(BUILD)/peers-debian)
 bench-kernels: build $(STAMPS)/system-test
 	@$(if $(PEERS),,tools/fetch-peers-debian $(BUILD)/peers-debian)
 	@$(IN_VENV)/python bench/run_kernels.py --prefix $(TREE) --peers $(PEERS_DEBIAN) --out $(BUILD)/bench

@@ -20,7 +20,6 @@ import sys
 
 import peers
 from rich.table import Table
-from tasuki import implementation
 
 GOAL, OVERHEAD_SECONDS = 0.05, 40e-9
 RANKS = 2
@@ -126,10 +125,7 @@ def parse_arguments():
 
 def main():
     args, console = parse_arguments(), peers.make_console()
-    args.out.mkdir(parents=True, exist_ok=True)
-    ours = implementation.find(f"tasuki={args.prefix}")
-    machine = peers.environment_of_machine([ours])
-    peers.warn_if_busy(machine, console)
+    ours, machine = peers.begin_alone(args, console)
     programs = ((by_imb, args.imb / "IMB-MPI1"), (by_mbl, ours.prefix / "libexec" / "tasuki" / "mbl"))
     times = {row: ([], []) for row in ROWS}
     try:

@@ -52,8 +52,10 @@ def virtual_nodes(nodes, mb_per_second=NODE_MB_PER_SECOND):
     return machines.machine_of(document, "virtual nodes")
 
 
-def simulated_seconds(simulator, nodes, cases):
-    return [row["seconds"] for row in simulation.run(virtual_nodes(nodes), cases, simulator=simulator)]
+def simulated(prefix, nodes, cases):
+    """What is said of each case there."""
+    simulator = prefix / "libexec/tasuki/tasuki-simulate"
+    return simulation.run(virtual_nodes(nodes), cases, simulator=simulator)
 
 
 def measured_seconds(prefix, program, nodes, case, turns):
@@ -115,13 +117,15 @@ def main():
 def compared(prefix, out, turns=5):
     """For each number of nodes and case what was simulated, and the least that was measured, in seconds."""
     program = own_program.build("collective_times", prefix, out)
-    simulator = prefix / "libexec/tasuki/tasuki-simulate"
     for nodes in (4, 8):
-        for case, simulated in zip(
-            COLLECTIVES, simulated_seconds(simulator, nodes, COLLECTIVES), strict=True
-        ):
+        for case, said in zip(COLLECTIVES, simulated(prefix, nodes, COLLECTIVES), strict=True):
             measured = min(measured_seconds(prefix, program, nodes, case, turns))
-            yield {"nodes": nodes, "case": case.document(), "simulated": simulated, "measured": measured}
+            yield {
+                "nodes": nodes,
+                "case": case.document(),
+                "simulated": said["seconds"],
+                "measured": measured,
+            }
 
 
 def table_of_collectives(rows):

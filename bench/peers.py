@@ -88,6 +88,15 @@ def environment_of_machine(present):
     return machine
 
 
+def begin_alone(args, console):
+    """Our own implementation and the machine, for a script that measures no other; makes args.out."""
+    args.out.mkdir(parents=True, exist_ok=True)
+    ours = implementation.find(f"tasuki={args.prefix}")
+    machine = environment_of_machine([ours])
+    warn_if_busy(machine, console)
+    return ours, machine
+
+
 def warn_if_busy(machine, console):
     load = machine["load_before"][0]
     if load > environment.BUSY_LOAD:

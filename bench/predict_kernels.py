@@ -19,7 +19,6 @@ import peers
 import run_kernels
 import turns
 from rich.table import Table
-from tasuki import implementation
 from turns import Row
 
 GOAL = 0.15
@@ -78,10 +77,7 @@ def parse_arguments():
 
 def main():
     args, console = parse_arguments(), peers.make_console()
-    args.out.mkdir(parents=True, exist_ok=True)
-    ours = implementation.find(f"tasuki={args.prefix}")
-    machine = peers.environment_of_machine([ours])
-    peers.warn_if_busy(machine, console)
+    ours, machine = peers.begin_alone(args, console)
     built = run_kernels.build(ours, args.out)
     rows = [Row(name, ranks) for name in args.only for ranks in args.ranks]
     with console.status("measuring what messages and collectives take"):

@@ -1,9 +1,8 @@
 """make predict-scaled: what `tasuki predict --ranks` makes of traces of 2 and 4 ranks among 4 and 8, beside
 what the programs take there (docs/model.md).
 
-Measures messages and collectives among 2 ranks (OUT/scaled_prices.json; remove it to measure anew): what
-ranks
-that share processors take contains waits for these, which the replay adds itself.
+Measures messages and collectives among 2 ranks alone (OUT/scaled_prices.json; remove it to measure anew):
+what more ranks than processors take contains waits for a processor, and the replay adds those itself.
 Traces each program among all these ranks, some rounds in turn, and keeps of each number of ranks the trace of
 the quickest run. Then predicts from the trace of 2 ranks, and from those of 2 and 4. "in MPI" is the time of
 all ranks together between the beginnings and the ends of their calls, "program" the time of the whole.
@@ -22,7 +21,7 @@ import peers
 import run_kernels
 import turns
 from rich.table import Table
-from tasuki import implementation, replay, scaled, trace
+from tasuki import replay, scaled, trace
 from turns import Row
 
 GOAL = 0.15
@@ -113,10 +112,7 @@ def predictions(name, traces, pricer):
 
 def main():
     args, console = parse_arguments(), peers.make_console()
-    args.out.mkdir(parents=True, exist_ok=True)
-    ours = implementation.find(f"tasuki={args.prefix}")
-    machine = peers.environment_of_machine([ours])
-    peers.warn_if_busy(machine, console)
+    ours, machine = peers.begin_alone(args, console)
     programs = words_of(ours, run_kernels.build(ours, args.out), args.out)
     programs = {name: words for name, words in programs.items() if not args.only or name in args.only}
     with console.status("measuring what messages and collectives take"):

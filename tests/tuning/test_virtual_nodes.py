@@ -25,18 +25,13 @@ def program(tmp_path_factory):
     return network.own_program.build("collective_times", PREFIX, tmp_path_factory.mktemp("program"))
 
 
-def simulated(nodes, cases):
-    simulator = PREFIX / "libexec/tasuki/tasuki-simulate"
-    return network.simulation.run(network.virtual_nodes(nodes), cases, simulator=simulator)
-
-
 def identifier(case):
     return f"{case.operation}-{case.algorithm}"
 
 
 @pytest.mark.parametrize("case", network.COLLECTIVES, ids=identifier)
 def test_no_link_carries_more_than_it_can(program, case):
-    (said,) = simulated(4, [case])
+    (said,) = network.simulated(PREFIX, 4, [case])
     measured = min(network.measured_seconds(PREFIX, program, 4, case, 2))
     assert measured > SLOTS_EARLY * said["bound_seconds"]
 
@@ -55,7 +50,7 @@ def real_time_priority():
 @pytest.mark.parametrize("nodes", [4, 8])
 @pytest.mark.parametrize("case", network.COLLECTIVES, ids=identifier)
 def test_virtual_nodes_take_what_the_simulation_says(real_time_priority, program, case, nodes):
-    (said,) = simulated(nodes, [case])
+    (said,) = network.simulated(PREFIX, nodes, [case])
     ratios = []
     for _ in range(ATTEMPTS):
         measured = min(network.measured_seconds(PREFIX, program, nodes, case, 5))

@@ -62,9 +62,13 @@ def writer_of(item: patterns.Item, group: str, name: str):
     raise refuse(item, f"is not simulated{files}, expected one of {known}")
 
 
-def collective(made: programs.Program, item, name: str, variant: dict) -> None:
+def must_be_plain(item: patterns.Item, variant: dict) -> None:
     if variant.get("form") == "overlap" or variant.get("lengths") == "rising":
         raise refuse(item, "computing meanwhile and rising lengths are not simulated")
+
+
+def collective(made: programs.Program, item, name: str, variant: dict) -> None:
+    must_be_plain(item, variant)
     size = round(item.bytes)
     size *= item.ranks if name in BLOCKS else 1
     operation = PLAIN.get(name, name)
@@ -185,8 +189,7 @@ def halo(made: programs.Program, item, variant: dict) -> None:
 
 
 def of_neighbours(made: programs.Program, item, variant: dict) -> None:
-    if variant.get("form") == "overlap" or variant.get("lengths") == "rising":
-        raise refuse(item, "computing meanwhile and rising lengths are not simulated")
+    must_be_plain(item, variant)
     exchange_among(made, item, faces(item.ranks, NEIGHBOURS_DIMENSIONS), "isend")
 
 
