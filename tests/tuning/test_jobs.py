@@ -150,5 +150,5 @@ def test_messages_alone_take_no_collective(tmp_path):
     command = [sys.executable, "-m", "tasuki.cli", "tune", *map(str, words)]
     done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
-    assert "the receive was posted, data untouched" in done.stdout
+    assert "who copies a message" in done.stdout
     assert tables.load(tmp_path / "t.json", programs.find(PREFIX).price).choices == {}

@@ -3,9 +3,11 @@ known; where two ranks can be, by made-up processors; and `tasuki tune` with bot
 
 import itertools
 
+import machine as made_up
 import numpy
 import pytest
-from tasuki.tuning import messages, tables, thresholds
+from rich.console import Console
+from tasuki.tuning import messages, show, tables, thresholds
 from tasuki.tuning.cases import Case
 from tasuki.tuning.samples import Samples
 from tasuki.tuning.thresholds import EAGER_BYTES_MAX, MESSAGE_FIRST, RECEIVE_FIRST, SIZES, Thresholds
@@ -186,10 +188,25 @@ def test_processors_are_read_as_the_system_tells_them(tmp_path):
     ]
 
 
+def test_what_the_budget_did_not_reach_is_told(capsys):
+    samples = Samples()
+    samples.add(Case(RECEIVE_FIRST, 256, 2), {"eager": [1e-6], "bare_through": [1e-6]})
+    console = Console(width=150, highlight=False)
+    for founds, asked in (([], 3), (samples, 3), (samples, 1)):
+        found = messages.Found("cache", AMD, AMD, founds or Samples(), asked)
+        show.show_ways(console, [found])
+        show.show_messages(console, tables.parameters(made_up.PRICE), [found])
+    nothing, some, everything = capsys.readouterr().out.split("Ranks that have")[1:]
+    assert "us one way" not in nothing and "the budget was enough for 0 of 3 cases" in nothing
+    assert "us one way: the receive was posted, data touched" in some and "message came first" not in some
+    assert "the budget was enough for 1 of 3 cases" in some
+    assert "budget" not in everything
+
+
 def test_the_table_names_what_changed_alone():
     old = tables.TuningTable({messages.path_of("machine", "cooperative"): 65536.0, "crowd.turn_ns": 5.0})
     new = tables.TuningTable({messages.path_of("cache", "sender_write"): 0, "crowd.turn_ns": 12345.0})
-    found = messages.Found("cache", INTEL, INTEL._replace(sender_write=16385 - 1), Samples())
+    found = messages.Found("cache", INTEL, INTEL._replace(sender_write=16385 - 1), Samples(), 0)
     messages.set_thresholds(new, old, [found])
     assert tables.document_of(new.values, digits=4) == {
         "tasuki_tuning": 1,

@@ -40,6 +40,7 @@ class Found:
     old: Thresholds
     new: Thresholds
     samples: Samples
+    asked: int  # cases; those that are not in `samples` came after the deadline
     checked: dict[Case, Ratio] = dataclasses.field(default_factory=dict)  # new over old, looked at again
     taken_back: bool = False
 
@@ -163,7 +164,7 @@ class MessageTuning:
         for distance, pair in self.pairs.items():
             samples = ask(self.programs, pair, questions, deadline)
             old = self.olds[distance]
-            founds.append(Found(distance, old, thresholds.decide(samples, old), samples))
+            founds.append(Found(distance, old, thresholds.decide(samples, old), samples, len(questions)))
         return founds
 
     def see_again(self, founds: Iterable[Found], deadline: float) -> None:

@@ -124,12 +124,11 @@ def threshold_table(rows: list[Parameter], founds: list[messages.Found]) -> Tabl
     return table
 
 
-def ways_table(found: messages.Found, order: str, title: str) -> Table:
+def ways_table(found: messages.Found, order: str, cases: list[Case]) -> Table:
     """The least time of each way by size, in microseconds one way."""
-    cases = sorted(case for case in found.samples.cases() if case.operation == order)
     measured = {name for case in cases for name in found.samples.least(case)}
     ways = [name for name in (*messages.WAYS, *messages.BARE_LOOPS) if name in measured]
-    table = Table(title=f"us one way: {title}", title_justify="left", header_style="bold")
+    table = Table(header_style="bold")
     titles = [f"bare {way}" if way in messages.BARE_LOOPS else way for way in ways]
     for column in ("size", *titles, "taken"):
         table.add_column(column, justify="right", no_wrap=True)
@@ -153,6 +152,12 @@ def show_messages(console: Console, rows: list[Parameter], founds: list[messages
         return
     console.print(threshold_table(rows, founds))
     for found in founds:
+        seen = len(found.samples.cases())
+        if seen < found.asked:
+            cases = f"{seen} of {found.asked} cases"
+            console.print(
+                f"with {DISTANCE_TEXTS[found.distance]}, the budget was enough for {cases}", style="yellow"
+            )
         changed = thresholds.changes(found.samples.cases(), found.old, found.new)
         gains = [
             f"{bytes_text(case.bytes)} {case.operation.replace('_', ' ')} {before} → {after} "
@@ -171,7 +176,10 @@ def show_ways(console: Console, founds: list[messages.Found]) -> None:
     for found in founds:
         console.print(f"Ranks that have {DISTANCE_TEXTS[found.distance]}, {tables.processor_name()}:")
         for order, title in TITLES:
-            console.print(ways_table(found, order, title))
+            cases = sorted(case for case in found.samples.cases() if case.operation == order)
+            if cases:
+                console.print(f"us one way: {title}")
+                console.print(ways_table(found, order, cases))
 
 
 def show(console: Console, rows: list[Parameter], outcome: Outcome) -> None:
