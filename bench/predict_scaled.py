@@ -88,14 +88,14 @@ def parse_arguments():
 def predictions(name, traces, pricer):
     """Of all numbers of ranks but the least: from each smaller one alone, and from the two before it."""
     counts = sorted(traces)
-    for place, ranks in enumerate(counts):
-        fewer = [(counts[0],)] if place else []
+    for place, ranks in enumerate(counts[1:], 1):
+        there = replay.replay(traces[ranks], pricer)
+        fewer = [(counts[0],)]
         fewer += [tuple(counts[place - 2 : place])] if place > 1 else []
         for given in fewer:
             smaller = traces[given[0]] if len(given) > 1 else None
             builder = scaled.ScaledBuilder(traces[given[-1]], ranks, smaller=smaller)
             found = replay.replay(traces[given[-1]], pricer, builder=builder)
-            there = replay.replay(traces[ranks], pricer)
             yield {
                 "program": name,
                 "ranks": ranks,

@@ -94,6 +94,7 @@ class CrowdedEngine(Engine):
     def __init__(self, builder, pricer, compute_factor: float, pools: dict[Where, Pool]):
         super().__init__(builder, pricer, compute_factor)
         self.pools = pools
+        self.pool_of = {one: pools.get(where_of(one)) for one in builder.timelines}
         self.steps: list[tuple] = []
         self.time = 0.0
         self.serial = 0
@@ -127,7 +128,7 @@ class CrowdedEngine(Engine):
     # ---- processors ----
 
     def pool(self, timeline: Timeline) -> Pool | None:
-        return self.pools.get(where_of(timeline))
+        return self.pool_of[timeline]
 
     def want(self, timeline: Timeline, time: float) -> None:
         pool = self.pool(timeline)

@@ -26,7 +26,9 @@ Where a host has fewer processors than ranks, tasuki.crowded has them share thes
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
+import gc
 import re
 
 import numpy as np
@@ -67,6 +69,19 @@ POLLING_SHARE = 0.1
 
 class ReplayError(ValueError):
     """A trace that cannot be replayed."""
+
+
+@contextlib.contextmanager
+def uncollected():
+    """Without Python's collector of cycles: it looks at all objects again and again while their number grows, and
+    the events of a trace, which all stay, took several times as long with it."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 class Message:
@@ -172,6 +187,7 @@ class Builder:
     alone = False  # whether the gaps are without what other ranks computed on the same processors
     notes: tuple[str, ...] = ()
 
+    @uncollected()
     def __init__(self, trace: Trace):
         self.trace = trace
         self.sends: dict[tuple, list[tuple[int, Message]]] = collections.defaultdict(list)
@@ -655,6 +671,7 @@ def recorded_seconds(trace: Trace) -> float:
     return max(float(part["begin"][-1] - part["end"][0]) * 1e-9 for part in parts)
 
 
+@uncollected()
 def replay(trace: Trace, pricer, compute_factor: float = 1.0, builder: Builder | None = None) -> Replay:
     """Predicts each call of a trace. `pricer`: tasuki.pricing.Pricer, or what has its methods. `builder`: the
     trace's ranks where they are others than those traced (tasuki.scaled)."""

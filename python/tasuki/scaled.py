@@ -21,7 +21,7 @@ import math
 
 from tasuki import crowded
 from tasuki.nodes import Nodes
-from tasuki.replay import Builder, Collective, Half, ReplayError, Timeline
+from tasuki.replay import Builder, Collective, Half, ReplayError, Timeline, uncollected
 from tasuki.trace import Trace
 
 # By which power of the ranks the block of a collective shrinks, where one problem is divided.
@@ -154,6 +154,7 @@ class ScaledBuilder(Builder):
 
     alone = True  # the gaps are without what others computed meanwhile
 
+    @uncollected()
     def __init__(
         self,
         trace: Trace,
