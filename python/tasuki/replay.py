@@ -73,8 +73,8 @@ class ReplayError(ValueError):
 
 @contextlib.contextmanager
 def uncollected():
-    """Without Python's collector of cycles: it looks at all objects again and again while their number grows, and
-    the events of a trace, which all stay, took several times as long with it."""
+    """Without Python's collector of cycles: it looks at all objects again and again while their number
+    grows, and the events of a trace, which all stay, took several times as long with it."""
     was = gc.isenabled()
     gc.disable()
     try:
