@@ -125,17 +125,22 @@ Comm* make_comm(Comm& parent, Context context, Ref<Group> group) {
   return made;
 }
 
+std::vector<int> members_of(const std::vector<SplitShare>& shares, std::int64_t color) {
+  std::vector<int> members;
+  for (std::size_t rank = 0; rank < shares.size(); ++rank) {
+    if (shares[rank].joins != 0 && shares[rank].color == color) members.push_back(static_cast<int>(rank));
+  }
+  const auto place = [&shares](int rank) {
+    return std::pair(shares[static_cast<std::size_t>(rank)].key, rank);
+  };
+  std::sort(members.begin(), members.end(), [&](int a, int b) { return place(a) < place(b); });
+  return members;
+}
+
 Comm* make_split(Comm& parent, const std::vector<SplitShare>& shares) {
   const SplitShare& mine = shares[static_cast<std::size_t>(parent.rank)];
   if (mine.joins == 0) return nullptr;
-  std::vector<int> members;
-  for (int rank = 0; rank < parent.size(); ++rank) {
-    const SplitShare& share = shares[static_cast<std::size_t>(rank)];
-    if (share.joins != 0 && share.color == mine.color) members.push_back(rank);
-  }
-  std::stable_sort(members.begin(), members.end(), [&shares](int a, int b) {
-    return shares[static_cast<std::size_t>(a)].key < shares[static_cast<std::size_t>(b)].key;
-  });
+  const std::vector<int> members = members_of(shares, mine.color);
   std::vector<int> endpoints;
   endpoints.reserve(members.size());
   for (const int rank : members) endpoints.push_back(parent.endpoint(rank));

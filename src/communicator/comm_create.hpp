@@ -20,6 +20,9 @@ struct SplitShare {
   Context context;     // that the new communicator takes if this process is its first member
 };
 
+/// The ranks of those that join with that color, in the order of (key, rank). `shares` are by rank.
+std::vector<int> members_of(const std::vector<SplitShare>& shares, std::int64_t color);
+
 /// The communicator of those whose color is this process's, in the order of (key, rank in `parent`), or null
 /// if it does not join. `shares` are by rank in `parent`.
 Comm* make_split(Comm& parent, const std::vector<SplitShare>& shares);

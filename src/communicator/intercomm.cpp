@@ -24,18 +24,6 @@ Code exchange_shares(Comm& comm, const SplitShare& mine, InterShares* shares) {
   return code != kSuccess ? code : remote_code;
 }
 
-/// The ranks of those with that color, in the order of (key, rank).
-std::vector<int> members_of(const std::vector<SplitShare>& shares, std::int64_t color) {
-  std::vector<int> members;
-  for (std::size_t rank = 0; rank < shares.size(); ++rank) {
-    if (shares[rank].joins != 0 && shares[rank].color == color) members.push_back(static_cast<int>(rank));
-  }
-  std::stable_sort(members.begin(), members.end(), [&shares](int a, int b) {
-    return shares[static_cast<std::size_t>(a)].key < shares[static_cast<std::size_t>(b)].key;
-  });
-  return members;
-}
-
 Ref<Group> subgroup(Process& process, const Group& group, const std::vector<int>& members) {
   std::vector<int> endpoints;
   endpoints.reserve(members.size());
