@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/stable_sort.hpp"
 #include "doctor/findings.hpp"
 #include "doctor/groups.hpp"
 
@@ -44,8 +45,8 @@ Diagnosis diagnose_all(const Snapshot* first, const Snapshot& now) {
     find_gone(the);
     find_others(the);
   }
-  std::stable_sort(diagnosis.findings.begin(), diagnosis.findings.end(),
-                   [](const Finding& a, const Finding& b) { return weight_of(a) < weight_of(b); });
+  stable_sort(&diagnosis.findings,
+              [](const Finding& a, const Finding& b) { return weight_of(a) < weight_of(b); });
   return diagnosis;
 }
 

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/stable_sort.hpp"
+
 namespace tasuki {
 namespace {
 
@@ -100,7 +102,7 @@ void publish_files(std::uint64_t caller, CallBoard* board) {
     if (file.begin <= caller && caller < file.end) return 1;
     return is_of_the_system(file.path) ? 3 : 2;
   };
-  std::stable_sort(files.begin(), files.end(), [&](const MappedFile& one, const MappedFile& other) {
+  stable_sort(&files, [&](const MappedFile& one, const MappedFile& other) {
     return distance(one) < distance(other);
   });
   const std::size_t count = std::min<std::size_t>(files.size(), kMappedFiles);

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -13,6 +12,7 @@
 #include <tuple>
 
 #include "base/json.hpp"
+#include "base/stable_sort.hpp"
 
 namespace tasuki {
 namespace {
@@ -96,8 +96,8 @@ void PhaseSpans::write() {
 /// The lines of all accesses that have ended. What remains are spans of those that have not.
 std::string PhaseSpans::take_lines() {
   const auto by_place = [](const auto& a, const auto& b) { return order_of(a.place) < order_of(b.place); };
-  std::stable_sort(spans_.begin(), spans_.end(), by_place);  // of one access they stay as they ended
-  std::stable_sort(accesses_.begin(), accesses_.end(), by_place);
+  stable_sort(&spans_, by_place);  // of one access they stay as they ended
+  stable_sort(&accesses_, by_place);
   std::string text;
   std::vector<Span> remaining;
   auto next = spans_.cbegin();

@@ -238,9 +238,13 @@ std::vector<int> weighted(const NodeMap& map, int rank, const CycleAmounts& amou
       if (amounts.of(other, i) > 0) partner[static_cast<std::size_t>(other)] = true;
     }
   }
-  std::stable_partition(order.begin(), order.end(),
-                        [&](int other) { return partner[static_cast<std::size_t>(other)]; });
-  return order;
+  std::vector<int> sorted;
+  for (const bool first : {true, false}) {
+    for (const int other : order) {
+      if (partner[static_cast<std::size_t>(other)] == first) sorted.push_back(other);
+    }
+  }
+  return sorted;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/stable_sort.hpp"
 #include "launch/base/format.hpp"
 
 namespace tasuki::launch {
@@ -93,8 +94,7 @@ std::string ways_text(const TopRow& row) {
     const double percent = 100 * static_cast<double>(part(row.ways[way])) / static_cast<double>(whole);
     if (std::lround(percent) > 0) shares.emplace_back(std::lround(percent), way);
   }
-  std::stable_sort(shares.begin(), shares.end(),
-                   [](const auto& one, const auto& other) { return one.first > other.first; });
+  stable_sort(&shares, [](const auto& one, const auto& other) { return one.first > other.first; });
   std::string text;
   for (const auto& [percent, way] : shares) {
     text += format("%s%s %ld", text.empty() ? "" : ", ", way_name(static_cast<Way>(way)), percent);
@@ -259,8 +259,7 @@ std::vector<TopRow> grouped(const std::vector<TopRow>& rows) {
       join(row, &groups[entry->second]);
     }
   }
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const Group& one, const Group& other) { return one.row.ranks > other.row.ranks; });
+  stable_sort(&groups, [](const Group& one, const Group& other) { return one.row.ranks > other.row.ranks; });
   std::vector<TopRow> joined;
   for (Group& group : groups) {
     group.row.mpi_share /= group.row.ranks;
