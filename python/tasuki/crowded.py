@@ -6,8 +6,9 @@ when the rank has a processor again. So two things are done:
 - `own_seconds` takes the others' part out of what was recorded: at each moment the ranks there that compute
   (that are outside of MPI) share the processors evenly.
 - `CrowdedEngine` runs all timelines in the order of time. A rank needs a processor to compute and to begin a
-  call; it gives it away when it has to wait, or after a time slice if another one wants it. They get it in
-  the order in which they came, and one that waited goes on a change of processes later.
+  call; it gives it away when it has to wait, or after a time slice if another one wants it; so does a test
+  that finds nothing. They get it in the order in which they came, and one that waited goes on a change of
+  processes later. All that it waits for a processor in a call is in MPI.
 """
 
 from __future__ import annotations
@@ -110,8 +111,9 @@ class CrowdedEngine(Engine):
             own_seconds(timelines, self.pools)
         for timeline in timelines:
             if self.pool(timeline) is not None:
-                for event in timeline.events:  # others ran in those that took longer
-                    event.floor = event.usual or event.floor
+                for event in timeline.events:
+                    event.floor = event.usual or event.floor  # others ran in those that took longer
+                    event.share_in_mpi = 1.0  # its processor is given away in calls
         for timeline in sorted(timelines, key=lambda one: one.now):
             self.want(timeline, timeline.now)
 
@@ -189,6 +191,10 @@ class CrowdedEngine(Engine):
         self.enter(timeline, event)
         busy = max(timeline.now, event.begin + event.floor)
         end = self.end_of(timeline, event)
+        if event.in_vain and pool is not None and pool.wanted:
+            self.give_away(timeline, busy)
+            self.at(busy, "ready", timeline)
+            return
         alone = not event.begins and not event.waits and event.probe is None  # it waits for no rank
         if end is not None and (alone or end <= busy):
             event.end = timeline.now = end

@@ -158,6 +158,7 @@ class Event:
     usual: float = 0.0  # what calls like it took, by their median
     first: bool = False  # of its function and size
     completes: bool = False  # requests
+    in_vain: bool = False  # looked, and found nothing
     share_in_mpi: float = 1.0  # of what it waits longer than recorded
 
     @property
@@ -315,6 +316,7 @@ class PartBuilder:
         self.computed_at[kind] = computed
         flags, made = rows["flags"][row], rows["made"][row]
         if flags & traces.UNANSWERED:
+            event.in_vain = True
             event.floor = length / (rows["repeats"][row] + 1)
             event.usual = self.quick_tests[rows["function"][row]]
             if self.shares[rows["function"][row]] < POLLING_SHARE:

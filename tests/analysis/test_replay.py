@@ -445,18 +445,25 @@ def test_ranks_that_share_a_processor_keep_it_where_they_wait_for_nobody(predict
     assert times[0, "MPI_Recv"] == times[1, "MPI_Recv"] == pytest.approx([0.1] * 3)
 
 
-def test_tests_in_which_others_computed_take_what_the_quickest_took(predicted):
-    """One processor: of eight tests that found nothing half gave it away for 500 µs."""
+def test_a_test_that_finds_nothing_gives_the_processor_to_a_rank_that_wants_it(predicted):
+    """One processor, on which two ranks compute 500 µs in turn. All tests that found nothing took as long as
+    the other computed, so what one takes by itself only those that found something tell."""
     ranks = []
     for rank in range(2):
-        one = begin(rank, 1).call("MPI_Irecv", 20, 21, source=1 - rank, received=8, made=1)
+        one = begin(rank, 1).call("MPI_Irecv", 10.1, 10.2, source=1 - rank, received=8, made=1)
         for number in range(8):
-            at = 1000 * number + 100
-            long = 500 if number % 2 else 0.2
-            one.call("MPI_Test", at, at + long, flags=traces.UNANSWERED)
-        ranks.append(one.call("MPI_Isend", 9000, 9001, peer=1 - rank, sent=8, made=1))
-    times, _ = predicted(*ranks)
-    assert times[0, "MPI_Test"] == pytest.approx([0.2] * 8)
+            at = max(1000 * number + 510 - 500 * rank, 10.5)
+            one.call("MPI_Test", at, max(1000 * number + 1009.5 - 500 * rank, at), flags=traces.UNANSWERED)
+        one.call("MPI_Isend", 8010 + rank, 8010.5 + rank, peer=1 - rank, sent=8, made=1)
+        for number in range(3):
+            one.call(
+                "MPI_Test", 8020 + number, 8020.2 + number, done=[(number % 2, 1 - rank, 8)][: 2 - number]
+            )
+        ranks.append(one)
+    times, found = predicted(*ranks)
+    for rank in range(2):
+        assert times[rank, "MPI_Test"][1:7] == pytest.approx([500] * 6, abs=10)
+    assert found.predicted_seconds == pytest.approx(found.measured_seconds, rel=0.01)
 
 
 def test_a_rank_that_always_waits_does_not_take_that_long_by_itself(predicted):
