@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/copy.hpp"
 #include "datatype/datatype.hpp"
 #include "datatype/layout.hpp"
 
@@ -22,7 +23,7 @@ std::size_t PackCursor::pack(const void* buffer, void* out, std::size_t bytes_ma
       std::min<std::uint64_t>(bytes_max, static_cast<std::uint64_t>(total_bytes_ - position_)));
   if (bytes == 0) return 0;
   if (datatype_->contiguous) {
-    std::memcpy(out, static_cast<const std::byte*>(buffer) + position_, static_cast<std::size_t>(bytes));
+    copy_bytes(out, static_cast<const std::byte*>(buffer) + position_, static_cast<std::size_t>(bytes));
   } else {
     pack_range(elements_of(buffer, count_, *datatype_), position_, position_ + bytes,
                static_cast<std::byte*>(out));
@@ -36,7 +37,7 @@ std::size_t PackCursor::unpack(void* buffer, const void* in, std::size_t bytes_m
       std::min<std::uint64_t>(bytes_max, static_cast<std::uint64_t>(total_bytes_ - position_)));
   if (bytes == 0) return 0;
   if (datatype_->contiguous) {
-    std::memcpy(static_cast<std::byte*>(buffer) + position_, in, static_cast<std::size_t>(bytes));
+    copy_bytes(static_cast<std::byte*>(buffer) + position_, in, static_cast<std::size_t>(bytes));
   } else {
     unpack_range(elements_of(buffer, count_, *datatype_), position_, position_ + bytes,
                  static_cast<const std::byte*>(in));

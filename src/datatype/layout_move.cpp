@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy.hpp"
 #include "datatype/layout.hpp"
 
 namespace tasuki {
@@ -28,7 +29,7 @@ inline void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
     std::uint64_t half[2];
   };
   if (bytes > 32) {
-    std::memcpy(to, from, bytes);
+    copy_bytes(to, from, bytes);
   } else if (bytes >= 16) {
     ends(Pair{});
   } else if (bytes >= 8) {

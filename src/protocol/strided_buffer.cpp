@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy.hpp"
+
 namespace tasuki {
 namespace {
 
@@ -207,7 +209,7 @@ void copy_strided(const StridedBuffer& from, const StridedBuffer& to, Count begi
       continue;
     }
     const Count bytes = std::min({left, source.left, target.left});
-    std::memcpy(target.at, source.at, static_cast<std::size_t>(bytes));
+    copy_bytes(target.at, source.at, static_cast<std::size_t>(bytes));
     left -= bytes;
     if (left == 0) return;
     source.advance(bytes);

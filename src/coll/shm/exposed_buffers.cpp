@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
+#include "base/copy.hpp"
 #include "base/predefined.hpp"
 #include "object/objects.hpp"
 #include "progress/progress.hpp"
@@ -219,7 +221,11 @@ void move_bytes(const ExposedBuffers::Bytes& from, const ExposedBuffers::Bytes& 
   if (!from.exist() || !to.exist() || bytes <= 0) return;
   const auto size = static_cast<std::size_t>(bytes);
   if (from.at != nullptr && to.at != nullptr) {
-    if (from.at != to.at) std::memmove(to.at, from.at, size);
+    if (from.at == to.at) return;
+    if (std::less_equal<>{}(from.at + bytes, to.at) || std::less_equal<>{}(to.at + bytes, from.at))
+      copy_bytes(to.at, from.at, size);
+    else
+      std::memmove(to.at, from.at, size);
     return;
   }
   if (to.at != nullptr) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/copy.hpp"
 #include "base/system/processor_hints.hpp"
 
 namespace tasuki {
@@ -182,7 +183,7 @@ bool ShmLink::put_memory(int peer, const MemoryKey& key, std::uint64_t offset, c
                          std::size_t bytes, std::uint64_t* completed) {
   std::byte* const to = memory_at(peer, key, offset, bytes);
   if (to == nullptr) return false;
-  std::memcpy(to, from, bytes);
+  copy_bytes(to, from, bytes);
   ++*completed;
   return true;
 }
@@ -191,7 +192,7 @@ bool ShmLink::get_memory(int peer, const MemoryKey& key, std::uint64_t offset, v
                          std::uint64_t* completed) {
   const std::byte* const from = memory_at(peer, key, offset, bytes);
   if (from == nullptr) return false;
-  std::memcpy(to, from, bytes);
+  copy_bytes(to, from, bytes);
   ++*completed;
   return true;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/copy.hpp"
 #include "job/launcher.hpp"
 #include "p2p/call/api.hpp"
 #include "p2p/core_calls.hpp"
@@ -236,7 +237,7 @@ void PointToPoint::eager_message(const Packet& packet) {
   message.synchronous = header.sender != 0;
   keep_seal(message, std::move(seal));
   allocate(process, message);
-  if (packet.bulk_bytes != 0) std::memcpy(message.data(), packet.bulk, packet.bulk_bytes);
+  if (packet.bulk_bytes != 0) copy_bytes(message.data(), packet.bulk, packet.bulk_bytes);
   message.arrived_bytes = packet.bulk_bytes;
   if (from.eager_left != 0) from.eager_message = &message;
   keep(message, header.context, Protocol::kEager);
@@ -254,7 +255,7 @@ void PointToPoint::more_of_eager(const Packet& packet) {
     from.eager_receive = nullptr;
     complete(*receive);
   } else if (Message* message = from.eager_message) {
-    std::memcpy(message->data() + message->arrived_bytes, packet.bulk, packet.bulk_bytes);
+    copy_bytes(message->data() + message->arrived_bytes, packet.bulk, packet.bulk_bytes);
     message->arrived_bytes += packet.bulk_bytes;
     if (from.eager_left == 0) from.eager_message = nullptr;
   }

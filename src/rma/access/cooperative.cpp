@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/copy.hpp"
 #include "memory/symmetric_heap.hpp"
 #include "progress/progress.hpp"
 
@@ -66,8 +67,8 @@ void move_piece(Win& win, const CopyJob& job, const Combination& how, const Byte
                   nullptr);
     return;
   }
-  std::memcpy(job.action.is_put ? own : others, job.action.is_put ? others : own,
-              static_cast<std::size_t>(piece.bytes()));
+  copy_bytes(job.action.is_put ? own : others, job.action.is_put ? others : own,
+             static_cast<std::size_t>(piece.bytes()));
 }
 
 }  // namespace
@@ -78,7 +79,7 @@ bool copy_cooperatively(Win& win, bool is_put, const OriginBuffer& origin, std::
   std::byte* to = is_put ? target : origin.address;
   return move_together(win, origin, remote, {.is_put = is_put}, [&](const ByteRange& piece) {
     const Progress::Release released(*win.process.progress, piece.bytes());
-    std::memcpy(to + piece.begin, from + piece.begin, static_cast<std::size_t>(piece.bytes()));
+    copy_bytes(to + piece.begin, from + piece.begin, static_cast<std::size_t>(piece.bytes()));
   });
 }
 

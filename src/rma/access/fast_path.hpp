@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/copy.hpp"
 #include "base/predefined.hpp"
 #include "datatype/datatype.hpp"
 #include "rma/window.hpp"
@@ -60,7 +61,7 @@ inline void fast_path_copy(std::byte* to, const std::byte* from, Count bytes) {
       std::memcpy(to, from, 4);
       return;
     default:
-      std::memcpy(to, from, static_cast<std::size_t>(bytes));
+      copy_bytes(to, from, static_cast<std::size_t>(bytes));
   }
 }
 
