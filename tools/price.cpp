@@ -10,12 +10,16 @@
 // follow one another. PROCESSORS are those of a node, for its ranks: a number, which need not be whole.
 //
 // With the word "parameters": the table of parameters, "PATH VALUE MIN MAX DESCRIPTION" a line; with
-// "parameters tcp" the row of the network is that of jobs over hosts (tuning/networks.hpp). With
+// "parameters tcp" the row of the network is that of jobs over hosts (tuning/networks.hpp); with "parameters
+// LATENCY_NS MB_PER_SECOND NODE_MB_PER_SECOND" that which virtual nodes imitate when it is set so. With
 // "algorithms": "OPERATION ALGORITHM SEGMENTS" a line, the segments worth trying with commas between, or "-".
 // With "thresholds": "PATH VALUE" a line, what is built in for this processor where a table says 0.
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -24,6 +28,7 @@
 #include "base/distance_tables.hpp"
 #include "base/system/processor_maker.hpp"
 #include "base/variables/algorithm_table.hpp"
+#include "base/variables/config.hpp"
 #include "coll/choice/flag_limits.hpp"
 #include "coll/choice/registry.hpp"
 #include "tuning/choose.hpp"
@@ -132,9 +137,26 @@ void print(const Question& question, const tasuki::Selection& selection) {
   }
 }
 
-int print_parameters(bool over_tcp) {
+/// `network`: the words after "parameters"; with none the row is of what virtual nodes imitate when nothing
+/// is set.
+Parameters built_in(std::span<char*> network) {
   Parameters parameters = tasuki::parameters_of(tasuki::processor_maker());
-  if (over_tcp) tasuki::take_tcp_network(&parameters);
+  const auto imitate = [&](double latency_ns, double mb_per_second, double node_mb_per_second) {
+    tasuki::take_imitated_network(latency_ns, mb_per_second, node_mb_per_second, &parameters);
+  };
+  const tasuki::Config config;
+  if (network.size() == 1) {
+    tasuki::take_tcp_network(&parameters);
+  } else if (network.size() == 3) {
+    imitate(std::atof(network[0]), std::atof(network[1]), std::atof(network[2]));
+  } else {
+    imitate(static_cast<double>(config.network_latency_ns), static_cast<double>(config.network_mb_per_second),
+            static_cast<double>(config.network_node_mb_per_second));
+  }
+  return parameters;
+}
+
+int print_parameters(Parameters parameters) {
   for (const tasuki::ParameterRow& row : tasuki::parameter_table())
     std::printf("%s %.6g %g %g %s\n", row.path, row.field(parameters), row.min, row.max, row.description);
   return 0;
@@ -174,8 +196,9 @@ int refuse(const std::string& line, const std::string& why) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool over_tcp = argc == 3 && std::strcmp(argv[2], "tcp") == 0;
-  if ((argc == 2 || over_tcp) && std::strcmp(argv[1], "parameters") == 0) return print_parameters(over_tcp);
+  const std::span<char*> network(argv + std::min(argc, 2), argv + argc);
+  const bool knows_network = argc == 2 || argc == 5 || (argc == 3 && std::strcmp(argv[2], "tcp") == 0);
+  if (knows_network && std::strcmp(argv[1], "parameters") == 0) return print_parameters(built_in(network));
   if (argc == 2 && std::strcmp(argv[1], "algorithms") == 0) return print_algorithms();
   if (argc == 2 && std::strcmp(argv[1], "thresholds") == 0) return print_thresholds();
   if (argc != 1)
@@ -190,7 +213,7 @@ int main(int argc, char** argv) {
   }
   while (std::getline(std::cin, line)) {
     Table table;
-    table.parameters = tasuki::parameters_of(tasuki::processor_maker());
+    table.parameters = built_in({});
     std::string error;
     if (!tasuki::parse_table(line, &table, &error)) return refuse(line, error);
     for (const Question& question : questions) print(question, answer(question, table));

@@ -72,13 +72,14 @@ double travel_ns(double bytes, const Parameters& parameters) {
 namespace {
 
 /// What the nodes' ways to each other take, which those that send at the same time share: all ranks of a node
-/// do, or, in a part between nodes, as many lanes as there are.
+/// do, or, in a part between nodes, as many lanes as there are. The busiest way has at least the bytes of the
+/// busiest rank.
 double shared_way_ns(const Cost& cost, const Problem& problem, const Parameters& parameters) {
   const double lanes =
       std::max(1.0, static_cast<double>(problem.nodes) * problem.node_ranks_max / problem.size);
-  return lanes / problem.nodes *
-         std::max(cost.messages * parameters.network_gap_ns,
-                  cost.total_bytes / parameters.network_node_bytes_per_ns);
+  const double bytes = std::max(cost.bytes, cost.total_bytes / problem.nodes);
+  return lanes * std::max(cost.messages / problem.nodes * parameters.network_gap_ns,
+                          bytes / parameters.network_node_bytes_per_ns);
 }
 
 /// Of the ranks that a rank sends to, how many are on other nodes, if it is as often any of them as another.
@@ -98,7 +99,11 @@ double way_ns(const Cost& cost, double share, bool is_network, bool is_long, con
   const double ends = is_network ? 1 : 2;
   const double messages = std::max(cost.steps, 2 * cost.messages / processors);
   const double bytes = std::max(cost.bytes, ends * cost.total_bytes / processors);
-  double ns = messages * (message.software_ns + (is_long ? message.long_ns : 0)) +
+  double software_ns = message.software_ns;
+  // Short messages that wait for nothing leave together.
+  if (is_network && cost.one_way && !is_long && parameters.network_gap_ns > 0)
+    software_ns = std::min(software_ns, parameters.network_gap_ns);
+  double ns = messages * (software_ns + (is_long ? message.long_ns : 0)) +
               bytes / (is_long ? message.bytes_per_ns : message.eager_bytes_per_ns);
   if (is_network) return share * std::max(ns, shared_way_ns(cost, problem, parameters));
   // Short messages go through packets, which travel where their ranks have different processors.

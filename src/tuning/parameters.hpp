@@ -2,8 +2,8 @@
 // A table can be read from a file (tuning/table.hpp); docs/tuning.md has what each is. The built-in ones were
 // fitted to a virtual machine with two processors of the Sapphire Rapids generation by `make
 // fit-collectives`, but for those of ranks that share no cache, which are guesses; tuning/processors.hpp has
-// those of other makers. The row of the network is that of the imitated one as it is when not set;
-// tuning/networks.hpp has those of others.
+// those of other makers. Of the row of the network only the order is right: tuning/networks.hpp has those
+// that jobs take.
 //
 // Pure data. Times in nanoseconds, rates in bytes per nanosecond (that is GB/s).
 #pragma once

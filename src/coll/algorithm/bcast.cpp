@@ -120,7 +120,9 @@ void bcast_scatter_doubling(Schedule& schedule, Member self, int root, const Ele
 }
 
 Cost bcast_scatter_doubling_cost(int size, double bytes) {
-  return scatter_and_gather_cost(size, bytes, ceil_log2(size), size * ceil_log2(size));
+  Cost cost = scatter_and_gather_cost(size, bytes, ceil_log2(size), size * ceil_log2(size));
+  cost.one_way = size <= 2;  // of more ranks, those far from the root exchange what they have
+  return cost;
 }
 
 }  // namespace tasuki

@@ -36,13 +36,19 @@ bool has_links(const Problem& problem) {
   return has_own_node(problem) && ranks_per_processor(problem) <= 1;
 }
 
-LinkTimes links_of(const Parameters& parameters) {
+/// Of transfers of so many bytes; to so many neighbours, to each of whom leads one link.
+LinkTimes links_of(const Parameters& parameters, double bytes, int neighbours) {
   const MessageParameters& network = parameters.network;
-  return {.software = std::max(network.software_ns, parameters.network_gap_ns),
-          .latency = network.latency_ns,
-          .bytes_per_time = network.bytes_per_ns,
-          .node_bytes_per_time = parameters.network_node_bytes_per_ns,
-          .reduced_bytes_per_time = parameters.reduced_bytes_per_ns};
+  const bool is_long = bytes > parameters.network_long_bytes;
+  const double rate = is_long ? network.bytes_per_ns : network.eager_bytes_per_ns;
+  return {
+      .software = std::max(network.software_ns + (is_long ? network.long_ns : 0), parameters.network_gap_ns),
+      .latency = network.latency_ns,
+      .bytes_per_time = rate,
+      .node_bytes_per_time = std::min(parameters.network_node_bytes_per_ns, neighbours * rate),
+      .reduced_bytes_per_time = parameters.reduced_bytes_per_ns,
+      .start = parameters.plan_ns,
+      .receive = network.software_ns};
 }
 
 /// Where the ranks of a node do not follow one another, the trees go through them node by node, so that few
@@ -71,7 +77,8 @@ double grid_ns(const Problem& problem, const Parameters& parameters, Count segme
   const auto bytes = static_cast<double>(problem.bytes);
   const double segment = segment_of(problem, std::max(grid.dimensions, 1), segment_bytes);
   if (has_links(problem))
-    return links_time(direction_hops(grid), grid.dimensions, bytes, segment, links_of(parameters));
+    return links_time(direction_hops(grid), grid.dimensions, bytes, segment,
+                      links_of(parameters, segment, grid.dimensions));
   return pipelined_ns(cost(grid, bytes, segment), segment, problem, parameters);
 }
 
@@ -164,9 +171,12 @@ void allreduce_binary_tree(Schedule& schedule, const Team& team, const Reduction
 double allgather_multi_ring_ns(const Problem& problem, const Parameters& parameters, Count) {
   const Grid grid = grid_for(problem, kGridDimensionsMax);
   const auto bytes = static_cast<double>(problem.bytes);
-  if (has_links(problem))
-    return multi_ring_time(problem.size, grid.dimensions, multi_ring_directions(grid), bytes / problem.size,
-                           links_of(parameters));
+  if (has_links(problem)) {
+    const int directions = multi_ring_directions(grid);
+    const double block = bytes / problem.size;
+    const LinkTimes links = links_of(parameters, block / directions, multi_ring_neighbours(grid));
+    return multi_ring_time(problem.size, grid.dimensions, directions, block, links);
+  }
   return cost_ns(allgather_multi_ring_cost(grid, bytes), problem, parameters);
 }
 

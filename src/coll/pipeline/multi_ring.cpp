@@ -85,6 +85,13 @@ int multi_ring_directions(const Grid& grid) {
   return std::min(2 * grid.dimensions, 4);
 }
 
+int multi_ring_neighbours(const Grid& grid) {
+  int neighbours = 0;
+  for (int dimension = 0; dimension < grid.dimensions; ++dimension)
+    neighbours += grid.extent(dimension) > 2 ? 2 : 1;
+  return std::min(neighbours, multi_ring_directions(grid));
+}
+
 void allgather_multi_ring(Schedule& schedule, int rank, const Grid& grid, const Elements& mine,
                           const Blocks& all) {
   const Room room(schedule, grid, all);

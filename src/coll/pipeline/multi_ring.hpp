@@ -22,6 +22,8 @@ namespace tasuki {
 
 /// How many directions are used at once.
 int multi_ring_directions(const Grid& grid);
+/// To how many neighbours they lead: in a dimension of two ranks both directions lead to the same one.
+int multi_ring_neighbours(const Grid& grid);
 
 /// Any blocks. Where they are not contiguous they travel through scratch memory for all of them.
 void allgather_multi_ring(Schedule& schedule, int rank, const Grid& grid, const Elements& mine,

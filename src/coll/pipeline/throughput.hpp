@@ -19,6 +19,7 @@ struct LinkTimes {
   double node_bytes_per_time = std::numeric_limits<double>::infinity();  // of all directions together
   double reduced_bytes_per_time = 0;  // T_C: what a rank reduces, of all directions together
   double start = 0;                   // before the first transfer: deciding, addresses
+  double receive = 0;                 // the processor's share of a transfer that comes in, where it has one
 };
 
 /// A broadcast of `bytes` in `directions` parts of segments of `segment_bytes`, over `hops` (S).

@@ -114,6 +114,29 @@ TEST(ComposedPrices, SeveralDirectionsShareWhatANodeSends) {
             0.99 * static_cast<double>(long_one.bytes) * 7 / 8 / shared.network.bytes_per_ns);
 }
 
+// Two ranks have one link, whichever way around the ring a part goes.
+TEST(ComposedPrices, BothDirectionsOfTwoRanksShareALink) {
+  const Problem two = problem_on(Operation::kAllgather, 2, 2, 8 << 20);
+  const double bytes_of_other = static_cast<double>(two.bytes) / 2;
+  EXPECT_GT(composed::allgather_multi_ring_ns(two, {}, 0),
+            bytes_of_other / Parameters{}.network.bytes_per_ns);
+  Problem short_one = two;
+  short_one.bytes = 16;
+  EXPECT_EQ(chosen(short_one), "recursive_doubling") << "four messages where two do";
+}
+
+// Whoever hands segments on receives them, too, and long ones wait for their receives.
+TEST(ComposedPrices, SegmentsTakeTheProcessorTwice) {
+  Parameters parameters;
+  parameters.network = {1000, 10, 1e6, 1e6, 500};
+  const Problem chain = problem_on(Operation::kBcast, 4, 4, 64 << 10);
+  const double ns = composed::bcast_grid_ns(chain, parameters, 4 << 10, 1);
+  EXPECT_NEAR(ns, parameters.plan_ns + 3 * 1010 + 15 * 2000, 10);
+  parameters.network_long_bytes = 1000;
+  EXPECT_NEAR(composed::bcast_grid_ns(chain, parameters, 4 << 10, 1),
+              parameters.plan_ns + 3 * 1510 + 15 * 2500, 10);
+}
+
 /// Runs the broadcast of this name from the registry on ranks that are on these nodes.
 std::vector<SimulatedRank> run_registered(const char* name, const std::vector<int>& node_of, int root,
                                           Count count, Count segment_bytes) {

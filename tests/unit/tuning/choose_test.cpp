@@ -141,6 +141,28 @@ TEST(CostTest, EachPartIsPricedByItsParameter) {
   EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, no_limit), 5 + 5 + 3000 + 40 + 4 + 1500);
 }
 
+TEST(CostTest, TheWayOfABusiestRankIsAsLongAsItsBytes) {
+  const Problem problem{.operation = Operation::kBcast, .size = 8, .nodes = 8, .node_ranks_max = 1};
+  Parameters parameters = kSimple;
+  parameters.network_node_bytes_per_ns = 1e-3;
+  // The root of a tree sends three times 20 bytes, all nodes together 140.
+  const Cost tree{.steps = 3, .messages = 7, .bytes = 60, .total_bytes = 140, .one_way = true};
+  EXPECT_DOUBLE_EQ(cost_ns(tree, problem, parameters), 5 + 60e3);
+}
+
+TEST(CostTest, ShortMessagesOfOneWayLeaveANodeTogether) {
+  const Problem problem{.operation = Operation::kBcast, .size = 4, .nodes = 4, .node_ranks_max = 1};
+  Parameters parameters = kSimple;
+  parameters.network_gap_ns = 200;
+  Cost cost{.steps = 3, .messages = 4, .bytes = 40, .total_bytes = 80, .one_way = true};
+  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 5 + 3 * 200 + 40);
+  parameters.network_gap_ns = 2000;  // of all ranks of a node: a message alone takes less of its own
+  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 5 + 3 * 1000 + 40);
+  cost.one_way = false;
+  parameters.network_gap_ns = 200;
+  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 5 + 3 * 1000 + 40 + 3 * 500);
+}
+
 TEST(CostTest, VirtualNodesShareTheProcessors) {
   // Four nodes of two ranks on a machine of two processors: half a processor for each node.
   EXPECT_EQ(ranks_per_processor({.size = 8, .nodes = 4, .node_ranks_max = 2, .processors = 0.5}), 4);
