@@ -7,6 +7,7 @@
 // JSON for each case, the seconds of one message of each batch:
 //
 //   {"kind": "ping", "pairs": 1, "bytes": 8, "seconds": [...]}    one way, half of a round there and back
+//   {"kind": "send", ...}                                         the call that sends it, in such rounds
 //   {"kind": "stream", ...}                                       one of many, all one way: kWindow at a time
 //
 // of one pair alone, and, streams, of all pairs at the same time.
@@ -27,6 +28,8 @@ constexpr int kBatches = 15;
 constexpr std::size_t kBytesMax = 4 << 20;
 constexpr std::size_t kPings[] = {8, 64, 512, 4096, 16384, 65536, 131072, 262144, 1 << 20, 4 << 20};
 constexpr std::size_t kStreams[] = {8, 1 << 20};
+constexpr std::size_t kShort = 8;
+constexpr int kSends = 500;  // of a batch
 
 /// This rank's partner on the other node, and which pair they are.
 struct Pair {
@@ -63,10 +66,15 @@ Pair pair_of(int rank, int size, int* pairs) {
   return pair;
 }
 
-void ping(const Pair& pair, char* memory, int bytes) {
-  if (pair.first) MPI_Send(memory, bytes, MPI_CHAR, pair.partner, 0, MPI_COMM_WORLD);
+/// Seconds in the call that sends.
+double ping(const Pair& pair, char* memory, int bytes) {
+  const auto send = [&] { MPI_Send(memory, bytes, MPI_CHAR, pair.partner, 0, MPI_COMM_WORLD); };
+  const double begin = MPI_Wtime();
+  if (pair.first) send();
+  const double seconds = MPI_Wtime() - begin;
   MPI_Recv(memory, bytes, MPI_CHAR, pair.partner, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  if (!pair.first) MPI_Send(memory, bytes, MPI_CHAR, pair.partner, 0, MPI_COMM_WORLD);
+  if (!pair.first) send();
+  return seconds;
 }
 
 int window_of(std::size_t bytes) {
@@ -103,6 +111,13 @@ double batch_seconds(int calls, bool takes_part, Call&& call) {
   return std::max(seconds, 1e-9);
 }
 
+void print(const char* kind, int pairs, std::size_t bytes, const std::vector<double>& seconds) {
+  std::printf("{\"kind\": \"%s\", \"pairs\": %d, \"bytes\": %zu, \"seconds\": [", kind, pairs, bytes);
+  for (std::size_t at = 0; at < seconds.size(); ++at) std::printf("%s%.4e", at == 0 ? "" : ", ", seconds[at]);
+  std::printf("]}\n");
+  std::fflush(stdout);
+}
+
 /// `messages`: one way, in a call.
 template <class Call>
 void measure(const char* kind, int pairs, std::size_t bytes, double messages, double budget, int rank,
@@ -113,11 +128,18 @@ void measure(const char* kind, int pairs, std::size_t bytes, double messages, do
   std::vector<double> seconds;
   for (int batch = 0; batch < kBatches; ++batch)
     seconds.push_back(batch_seconds(calls, takes_part, call) / calls / messages);
-  if (rank != 0) return;
-  std::printf("{\"kind\": \"%s\", \"pairs\": %d, \"bytes\": %zu, \"seconds\": [", kind, pairs, bytes);
-  for (std::size_t at = 0; at < seconds.size(); ++at) std::printf("%s%.4e", at == 0 ? "" : ", ", seconds[at]);
-  std::printf("]}\n");
-  std::fflush(stdout);
+  if (rank == 0) print(kind, pairs, bytes, seconds);
+}
+
+/// What sending takes where one waits for the answer before the next.
+void measure_sends(const Pair& pair, char* memory, int rank) {
+  std::vector<double> seconds;
+  for (int batch = 0; batch < kBatches && pair.number == 0; ++batch) {
+    double sending = 0;
+    for (int i = 0; i < kSends; ++i) sending += ping(pair, memory, static_cast<int>(kShort));
+    seconds.push_back(sending / kSends);
+  }
+  if (rank == 0) print("send", 1, kShort, seconds);
 }
 
 }  // namespace
@@ -134,6 +156,7 @@ int main(int argc, char** argv) {
   for (const std::size_t bytes : kPings)
     measure("ping", 1, bytes, 2, budget, rank, pair.number == 0,
             [&] { ping(pair, memory.data(), static_cast<int>(bytes)); });
+  measure_sends(pair, memory.data(), rank);
   for (const int pairs : {1, all}) {
     for (const std::size_t bytes : kStreams)
       measure("stream", pairs, bytes, window_of(bytes), budget, rank, pair.number >= 0 && pair.number < pairs,

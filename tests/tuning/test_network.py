@@ -1,6 +1,7 @@
 """The row of the network: what made-up messages between hosts took gives the parameters that they were made
 by; and a table says nothing of a network that nobody has measured."""
 
+import dataclasses
 import json
 
 import machine as made_up
@@ -19,10 +20,11 @@ def rows():
     """As bench/network_ways.cpp prints them, of a network with those parameters."""
     sizes = (8, 64, 512, 4096, 16384, 65536, 131072, 262144, 1 << 20, 4 << 20)
     found = [network.Row("ping", 1, size, [1e-9 * message_ns(size)] * 3) for size in sizes]
+    found.append(network.Row("send", 1, 8, [1e-9 * SOFTWARE] * 3))
     for pairs in (1, PAIRS):
         for size in (8, 1 << 20):
             window = max(1, min(network.WINDOW, network.WINDOW_BYTES // size))
-            each = max(SOFTWARE, pairs * GAP) if size == 8 else max(size / RATE, pairs * size / NODE_RATE)
+            each = pairs * GAP if size == 8 else max(size / RATE, pairs * size / NODE_RATE)
             ns = each + message_ns(8) / window  # the answer
             found.append(network.Row("stream", pairs, size, [1e-9 * ns] * 3))
     return found
@@ -41,6 +43,27 @@ def test_the_parameters_are_found():
     }
     for name, value in expected.items():
         assert values[tables.NETWORK + name] == pytest.approx(value, rel=0.01), name
+
+
+def test_rates_and_handshakes_are_those_of_all_sizes_and_not_of_two():
+    """The longest are slower, where caches end: two sizes alone would leave nothing for the handshake."""
+    slower = [
+        dataclasses.replace(row, seconds=[1.3 * row.seconds[0]]) if row.bytes == 4 << 20 else row
+        for row in rows()
+    ]
+    values = network.fitted(slower)
+    assert values[tables.NETWORK + "long_ns"] == pytest.approx(LONG, rel=0.5)
+    assert values[tables.NETWORK + "bytes_per_ns"] == pytest.approx(RATE, rel=0.3)
+
+
+def test_a_send_that_delivers_is_half_of_a_message():
+    whole = SOFTWARE + LATENCY
+    delivering = [
+        dataclasses.replace(row, seconds=[0.9e-9 * whole]) if row.kind == "send" else row for row in rows()
+    ]
+    values = network.fitted(delivering)
+    assert values[tables.NETWORK + "software_ns"] == pytest.approx(whole / 2, rel=0.01)
+    assert values[tables.NETWORK + "latency_ns"] == pytest.approx(whole / 2, rel=0.01)
 
 
 def test_only_a_measured_network_stands_in_a_table(tmp_path):

@@ -147,13 +147,13 @@ def run_network(host, budget, table, prefix, out) -> None:
     from tasuki.tuning import network, programs, show, tables
 
     found = programs.find(prefix)
-    old = tables.builtin(found.price) if table is None else tables.load(table, found.price)
+    old = tables.builtin(found.price, "tcp") if table is None else tables.load(table, found.price, "tcp")
     console = make_console()
     warn_if_busy(console)
     seconds = min(seconds_of(budget), NETWORK_SECONDS_MAX)
     rows = network.measured(found, ["--host", host], None, seconds)
     new = network.tuned(old, rows)
-    show.show_network(console, tables.parameters(found.price), rows, old, new)
+    show.show_network(console, tables.parameters(found.price, "tcp"), rows, old, new)
     tables.save(new, out)
     console.print(f"use it by TASUKI_TUNING_FILE={out}")
 

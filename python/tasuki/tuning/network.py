@@ -1,8 +1,9 @@
 """The row of the network in a table: measured between hosts (bench/network_ways.cpp), and fitted.
 
-A message between two nodes takes `software_ns` + `latency_ns` + its bytes over a rate; many at a time are
-limited by what one rank does for each (`software_ns` again), by the node's way (`gap_ns`) and by what all
-ranks of a node can send together (`node_bytes_per_ns`).
+A message between two nodes takes `software_ns` + `latency_ns` + its bytes over a rate. `software_ns` is what
+the call takes that sends it alone; but at most half of the whole, since over a loopback interface it
+delivers it, too. Of many at a time, which leave together, each takes `gap_ns` of the node's way, and all
+ranks of a node send `node_bytes_per_ns` together.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ import json
 import subprocess
 from collections.abc import Sequence
 
+import numpy
+
 from tasuki.tuning import TuningError, measure
 from tasuki.tuning.programs import Programs
 from tasuki.tuning.tables import NETWORK, TuningTable
 
-CASES = 14  # of the program, at most
+CASES = 15  # of the program, at most
 WINDOW, WINDOW_BYTES = 64, 8 << 20  # of its streams
 LONG_BYTES = 64 << 10  # a longer message waits for its receive (link/ofi/ofi_link.hpp)
-SHORT, STREAM_LONG, LONG_FIRST, LONG_LAST = 8, 1 << 20, 256 << 10, 4 << 20
+SHORT, STREAM_LONG = 8, 1 << 20
 SECONDS_MAX = 600
 RATE_MAX = 1e6  # bytes a nanosecond: as fast as the table can say
 
@@ -28,7 +31,7 @@ RATE_MAX = 1e6  # bytes a nanosecond: as fast as the table can say
 class Row:
     """Seconds of one message of each batch. The least counts: others may use the hosts meanwhile."""
 
-    kind: str  # ping, stream
+    kind: str  # ping, send, stream
     pairs: int
     bytes: int
     seconds: Sequence[float]
@@ -52,6 +55,18 @@ def measured(programs: Programs, hosts: Sequence[str], ranks: int | None, budget
     return [Row(**json.loads(line)) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
+def line(sizes: Sequence[float], times: Sequence[float]) -> tuple[float, float]:
+    """Latency and slope of the line with the least squares of relative deviations; neither is below 0."""
+    x, t = numpy.array(sizes, float), numpy.array(times, float)
+    columns = numpy.stack([1 / t, x / t], axis=1)
+    latency, slope = numpy.linalg.lstsq(columns, numpy.ones(len(t)), rcond=None)[0]
+    if latency < 0:
+        latency, slope = 0.0, columns[:, 1].sum() / (columns[:, 1] @ columns[:, 1])
+    if slope < 0:
+        latency, slope = columns[:, 0].sum() / (columns[:, 0] @ columns[:, 0]), 0.0
+    return float(latency), float(slope)
+
+
 def rate(bytes_more: int, ns_more: float) -> float:
     return min(bytes_more / ns_more, RATE_MAX) if ns_more > 0 else RATE_MAX
 
@@ -68,17 +83,17 @@ def fitted(rows: Sequence[Row]) -> dict[str, float]:
         window = max(1, min(WINDOW, WINDOW_BYTES // size))
         return max(found[0] - short / window, found[0] / 2)
 
-    software = min(stream(SHORT, 1), short)
+    (sending,) = (row.ns() for row in rows if row.kind == "send")
+    software = min(sending, short / 2)
     latency = short - software
-    eager = rate(LONG_BYTES - SHORT, pings[LONG_BYTES] - short)
-    long_rate = rate(LONG_LAST - LONG_FIRST, pings[LONG_LAST] - pings[LONG_FIRST])
-    long_ns = max(pings[LONG_FIRST] - short - LONG_FIRST / long_rate, 0.0)
+    _, eager_slope = line(*zip(*(pair for pair in pings.items() if pair[0] <= LONG_BYTES), strict=True))
+    begun, long_slope = line(*zip(*(pair for pair in pings.items() if pair[0] > LONG_BYTES), strict=True))
     values = {
         "software_ns": software,
         "latency_ns": latency,
-        "bytes_per_ns": long_rate,
-        "eager_bytes_per_ns": eager,
-        "long_ns": long_ns,
+        "bytes_per_ns": rate(1, long_slope),
+        "eager_bytes_per_ns": rate(1, eager_slope),
+        "long_ns": max(begun - short, 0.0),
         "long_bytes": LONG_BYTES,
         "gap_ns": stream(SHORT, pairs) / pairs,
         "node_bytes_per_ns": rate(pairs * STREAM_LONG, stream(STREAM_LONG, pairs)),
