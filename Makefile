@@ -16,6 +16,7 @@
 #   make predict-scaled    the same of 4 and 8 ranks, traced with 2  make bench-imb     mbl beside Intel's benchmarks
 #   make fit-collectives   the collectives' model, fitted            make network      the cost of virtual nodes
 #   make regret        how good that model's choices are             make fabric       messages over libfabric, timed
+#   make model-lines   latencies and bandwidths, predicted and measured, on this machine, virtual nodes and hosts
 #   make wheel         a Python wheel of all of it, and its size     make deb          Debian packages
 #   make format        all sources, in place                         make tidy         the style, as a test
 #   make generate      the generated sources, from the standard      make clean        remove build/
@@ -40,10 +41,10 @@ QUIETLY := tools/quietly
 
 .PHONY: help setup build install demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
     bench-spam-lammps bench-hosts bench-kernels bench-npb bench-imb npb-bin predict-kernels predict-scaled fortran-calls io-calls fit-collectives \
-    regret network fabric explain peers wheel deb docs record-abi documents format tidy generate clean
+    regret network model-lines fabric explain peers wheel deb docs record-abi documents format tidy generate clean
 
 help:
-	@sed -n '5,23s/^# *//p' Makefile
+	@sed -n '5,24s/^# *//p' Makefile
 
 ## Set-up, in three sections: what the build needs, the demo, and the tests. A target asks for its own alone.
 setup: $(STAMPS)/system-test $(STAMPS)/venv-test
@@ -195,6 +196,9 @@ fabric: build
 
 network: build
 	@PYTHONPATH=python $(IN_VENV)/python bench/network.py --prefix $(TREE) --out $(BUILD)/bench
+
+model-lines: build $(STAMPS)/system-test $(STAMPS)/venv-test
+	@$(IN_VENV)/python bench/model_lines.py --prefix $(TREE) --out $(BUILD)/bench
 
 ## Tests. tests/run.py starts the parts and adds up what they report; tests/check.py is for the loop of a developer.
 check: $(BUILD)/release/build.ninja $(STAMPS)/venv-test
