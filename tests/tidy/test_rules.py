@@ -108,6 +108,11 @@ BAD_AND_GOOD = [
         Tree({"src/p2p/a.cpp": "void f() { throw 1; }\n"}),
         Tree({"src/p2p/a.cpp": '// We never throw, \nconst char* s = "try";\n'}),
     ),
+    (
+        rules.no_sorts_that_warn,
+        Tree({"src/p2p/a.cpp": "void f() { std::stable_sort(a.begin(), a.end()); }\n"}),
+        Tree({"src/p2p/a.cpp": "// Not std::stable_sort.\nvoid f() { stable_sort(&a, is_before); }\n"}),
+    ),
     (rules.links_resolve, Tree({"a.md": "[x](b.md)"}), Tree({"a.md": "[x](docs/b.md)", "docs/b.md": ""})),
     (
         rules.links_resolve,

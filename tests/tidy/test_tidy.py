@@ -27,6 +27,7 @@ PURE_RULES = [
     rules.scripts_are_used,
     rules.few_macros,
     rules.no_exceptions,
+    rules.no_sorts_that_warn,
     rules.links_resolve,
     rules.paths_exist,
     rules.site_names_every_page,
@@ -46,6 +47,7 @@ OF_EACH_FILE = {
     rules.short_functions,
     rules.opens_with_comment,
     rules.no_exceptions,
+    rules.no_sorts_that_warn,
     rules.clang_format_clean,
     rules.ruff_clean,
 }
