@@ -1,15 +1,17 @@
 """make model-lines: t_L, B and M_1/2 of messages and of collectives, as the model has them and as measured.
 
 A row is a place (two ranks that share a cache, or have only a socket or the machine in common; virtual nodes,
-whose network is as it is set; hosts, which are network namespaces of this machine: that needs root) and what
-goes on there: a message one way, or an algorithm of a collective, forced, one call right after the other.
-*Predicted* are the formulas of the library (tools/price.cpp) with the parameters that a job there takes; over
-hosts those of `tasuki tune --host`, measured just before. Both, predicted and measured times, are fitted in
+whose network is as it is set, or TCP over the loopback interface; hosts, which are network namespaces of this
+machine, with half of its processors each: that needs root) and what goes on there: a message one way, or an
+algorithm of a collective, forced, one call right after the other. *Predicted* are the formulas of the library
+(tools/price.cpp) with the parameters that a job there takes; over TCP the row of the network is measured just
+before, as `tasuki tune --host` does. Both, predicted and measured times, are fitted in
 the same way over the same sizes: t = t_L + factor·M/B (docs/model.md).
 """
 
 import dataclasses
 import json
+import math
 import os
 import pathlib
 import sys
@@ -34,10 +36,12 @@ LONG = tuple(128 * KIB << shift for shift in range(6))
 VECTORS = tuple(128 * KIB << shift for shift in range(5))
 TURNS = 7
 SECONDS_MAX = 300
+TUNE_SECONDS = 6
 # What virtual nodes imitate: ns, and 10^6 bytes a second of each node. Slow enough for two processors to
 # keep up with.
 LATENCY_NS, NODE_MB_PER_SECOND = 2000, 200
 WITHIN_B, WITHIN_LATENCY = 0.05, 0.15
+MORE = 10  # times as much: no percentage
 
 BETWEEN_RANKS = (
     *("bcast chain/16384", "bcast binomial", "reduce chain/16384", "allreduce chain/16384"),
@@ -163,17 +167,33 @@ def places_of_virtual_nodes(found, processors):
     link += ("--network-node-bandwidth", f"{NODE_MB_PER_SECOND}MB/s")
     for nodes, each in ((2, 1), (4, 1), (8, 1), (2, 2), (2, 4), (4, 2)):
         what = BETWEEN_RANKS if each == 1 else IN_LEVELS
-        what = what if nodes * each > 2 else ()
+        what = what if nodes * each > 2 else ()  # of two: a message alone
         name = f"{nodes} virtual nodes x {each}"
         options = ("--nodes", str(nodes), *link)
         yield Place(name, nodes * each, nodes, processors / nodes, options, values, "network", what)
 
 
+def measured_network(found, options, ranks):
+    """The parameters of a job there."""
+    rows = network.measured(found, options, ranks, TUNE_SECONDS)
+    return {**tables.builtin(found.price, "tcp").values, **network.fitted(rows)}
+
+
+def places_of_loopback(found, processors):
+    """Virtual nodes that send over libfabric, by a row that is measured first."""
+    network_options = ("--network", "fabric")
+    values = measured_network(found, ["--nodes", "2", *network_options], 2)
+    for nodes, each in ((2, 1), (4, 1), (2, 2), (2, 4)):
+        what = IN_LEVELS if each > 1 else BETWEEN_RANKS
+        name = f"{nodes} nodes x {each}, loopback"
+        options = ("--nodes", str(nodes), *network_options)
+        yield Place(name, nodes * each, nodes, processors / nodes, options, values, "network", what)
+
+
 def places_of_hosts(found, processors, names):
-    """On these hosts, by a table that is measured first."""
-    both = ",".join(f"{name}:2" for name in names)
-    rows = network.measured(found, ["--host", both], 4, 6)
-    values = {**tables.builtin(found.price, "tcp").values, **network.fitted(rows)}
+    """On these hosts, likewise."""
+    both = ",".join(f"{name}:{processors}" for name in names)
+    values = measured_network(found, ["--host", both], processors * len(names))
     for each in (1, 2, 4):
         hosts = ",".join(f"{name}:{each}" for name in names)
         what = IN_LEVELS if each > 1 else BETWEEN_RANKS
@@ -201,9 +221,9 @@ def rows_of(places, args, found, program):
 
 
 def difference(predicted, measured, goal):
-    if measured == 0:
-        return "-" if predicted == 0 else "above"
-    off = predicted / measured - 1
+    off = predicted / measured - 1 if measured > 0 else math.inf
+    if off > MORE:
+        return "[yellow]above[/]"
     return f"[{'green' if abs(off) <= goal else 'yellow'}]{100 * off:+.0f} %[/]"
 
 
@@ -224,6 +244,13 @@ def table_of(rows):
     return table
 
 
+def processors_of_hosts():
+    """Of two: as many each, so that a host knows what it has."""
+    numbers = sorted(os.sched_getaffinity(0))
+    half = max(len(numbers) // 2, 1)
+    return [",".join(map(str, own)) for own in (numbers[:half], numbers[half:] or numbers)]
+
+
 def on_hosts(args):
     """This program, on the first of two hosts that are made for it; its rows."""
     sys.path[:0] = [str(ROOT / "tests" / name) for name in ("hosts", "ranks")]
@@ -231,7 +258,11 @@ def on_hosts(args):
 
     with host_room.Hosts(2) as hosts:
         names = ",".join(host.name for host in hosts.hosts)
-        words = [sys.executable, pathlib.Path(__file__), "--prefix", args.prefix.resolve()]
+        for host, own in zip(hosts.hosts, processors_of_hosts(), strict=True):
+            every = f"for p in /proc/[0-9]*; do taskset -pc {own} ${{p#/proc/}}; done"
+            host.run(["sh", "-c", every])
+        words = ["taskset", "-c", processors_of_hosts()[0], sys.executable, pathlib.Path(__file__)]
+        words += ["--prefix", args.prefix.resolve()]
         words += ["--out", args.out.resolve(), "--host", names]
         done = hosts[0].run(words, timeout=SECONDS_MAX, cwd=ROOT)
     if done.returncode != 0:
@@ -259,13 +290,15 @@ def main():
         rows += rows_of(places_on_machine(found), args, found, program)
     if "nodes" in args.places:
         rows += rows_of(places_of_virtual_nodes(found, processors), args, found, program)
+    if "loopback" in args.places:
+        rows += rows_of(places_of_loopback(found, processors), args, found, program)
     if "hosts" in args.places:
         rows += on_hosts(args)
     (args.out / "model_lines.json").write_text(json.dumps(rows, indent=1))
     console.print(table_of(rows), f"{tables.processor_name()}, {processors} processors")
 
 
-PLACES = ("machine", "nodes", "hosts")
+PLACES = ("machine", "nodes", "loopback", "hosts")
 
 if __name__ == "__main__":
     try:
