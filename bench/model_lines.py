@@ -3,7 +3,8 @@
 A row is a place (two ranks that share a cache, or have only a socket or the machine in common; virtual nodes,
 whose network is as it is set, or TCP over the loopback interface; hosts, which are network namespaces of this
 machine, with half of its processors each: that needs root) and what goes on there: a message one way, or an
-algorithm of a collective, forced, one call right after the other. *Predicted* are the formulas of the library
+algorithm of a collective, forced, one call right after the other; of pipelines between nodes single calls,
+since their prices count that they are filled. *Predicted* are the formulas of the library
 (tools/price.cpp) with the parameters that a job there takes; over TCP the row of the network is measured just
 before, as `tasuki tune --host` does. Both, predicted and measured times, are fitted in
 the same way over the same sizes: t = t_L + factor·M/B (docs/model.md).
@@ -121,6 +122,34 @@ def messages_at(place, args, program):
         yield what, own, [message_ns(place.values, place.row, size) for size in own], [times[n] for n in own]
 
 
+def is_pipeline(series):
+    return "/" in series or series == "multi_ring"
+
+
+def single_calls(place, args, cases, series):
+    """Seconds of calls of a pipeline, for each case of an operation: a price counts that it is filled, and
+    calls that come one right after the other find it full."""
+    algorithm, _, segment = series.partition("/")
+    settings = {f"TASUKI_{cases[0].operation.upper()}_ALGORITHM": algorithm}
+    if segment:
+        settings["TASUKI_SEGMENT_BYTES"] = segment
+    words = [
+        args.prefix / "bin/mpiexec",
+        *place.options,
+        "-n",
+        place.ranks,
+        args.out / "collective_times",
+        TURNS,
+    ]
+    words += [f"{case.operation}:{case.bytes}:1" for case in cases]
+    done = own_program.run(words, SECONDS_MAX, settings, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    for case, line in zip(cases, lines, strict=True):
+        yield case, {series: json.loads(line)["seconds"]}
+
+
 def collectives_at(place, args, found):
     """The same of collectives."""
     asked = [name.split() for name in place.collectives]
@@ -138,8 +167,13 @@ def collectives_at(place, args, found):
     samples = Samples()
     together = {}
     for (_, series), own in cases.items():
-        for case in own:
-            if not numpy.isnan(ns[(*case, series)]):
+        if any(numpy.isnan(ns[(*case, series)]) for case in own):
+            continue
+        if is_pipeline(series) and place.nodes > 1:
+            for case, visit in single_calls(place, args, own, series):
+                samples.add(case, visit)
+        else:
+            for case in own:
                 together.setdefault(case, []).append(series)
     questions = [measure.Question(case, TURNS, [series]) for case, own in together.items() for series in own]
     measure.ask(found, questions, samples.add, options=lambda ranks: list(place.options))
@@ -278,6 +312,7 @@ def main():
     args.out.mkdir(parents=True, exist_ok=True)
     found, processors = programs.find(args.prefix), environment.processors()
     program = own_program.build("network", args.prefix, args.out)
+    own_program.build("collective_times", args.prefix, args.out)
     if busy := environment.busy_text(os.getloadavg()[0]):
         console.print(busy, style="yellow")
     if args.host:

@@ -17,6 +17,7 @@ import numpy
 
 from tasuki.tuning import TuningError, measure
 from tasuki.tuning.programs import Programs
+from tasuki.tuning.samples import lower_quartile
 from tasuki.tuning.tables import NETWORK, TuningTable
 
 CASES = 15  # of the program, at most
@@ -29,7 +30,8 @@ RATE_MAX = 1e6  # bytes a nanosecond: as fast as the table can say
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """Seconds of one message of each batch. The least counts: others may use the hosts meanwhile."""
+    """Seconds of one message of each batch. The lower quartile counts: others may use the hosts meanwhile,
+    and the least is a matter of luck."""
 
     kind: str  # ping, send, stream
     pairs: int
@@ -37,7 +39,7 @@ class Row:
     seconds: Sequence[float]
 
     def ns(self) -> float:
-        return 1e9 * min(self.seconds)
+        return 1e9 * lower_quartile(self.seconds)
 
 
 def measured(programs: Programs, hosts: Sequence[str], ranks: int | None, budget_seconds: float) -> list[Row]:

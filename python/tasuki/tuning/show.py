@@ -45,7 +45,7 @@ def parameter_table(rows: list[Parameter], outcome: Outcome) -> Table:
 def show_network(console: Console, rows: list[Parameter], times, old, new) -> None:
     """What messages between hosts took, and the network's row before and after."""
     seen = Table(title="messages between hosts", title_justify="left", header_style="bold")
-    for column in ("kind", "pairs at once", "bytes", "least us", "median us"):
+    for column in ("kind", "pairs at once", "bytes", "lower quartile us", "median us"):
         seen.add_column(column, justify="left" if column == "kind" else "right")
     for row in times:
         median = f"{1e6 * statistics.median(row.seconds):.2f}"

@@ -20,10 +20,13 @@ double segment_of(const Problem& problem, int parts, Count segment_bytes) {
 }
 
 /// `cost` counts messages of so many bytes. Those that are under way before the first one is through count
-/// too: all the steps, not only the busiest rank's bytes.
-double pipelined_ns(Cost cost, double segment, const Problem& problem, const Parameters& parameters) {
+/// too: all the steps, not only the busiest rank's bytes. Several directions are filled at the same time
+/// where no two ranks share a node.
+double pipelined_ns(Cost cost, double segment, const Problem& problem, const Parameters& parameters,
+                    int directions = 1) {
   if (cost.bytes > 0) {
-    const double longer = std::max(1.0, cost.steps * segment / cost.bytes);
+    const double fills = has_own_node(problem) ? std::max(directions, 1) : 1;
+    const double longer = std::max(1.0, 1 + (cost.steps * segment / cost.bytes - 1) / fills);
     cost.bytes *= longer;
     cost.reduced_bytes *= longer;
   }
@@ -79,7 +82,7 @@ double grid_ns(const Problem& problem, const Parameters& parameters, Count segme
   if (has_links(problem))
     return links_time(direction_hops(grid), grid.dimensions, bytes, segment,
                       links_of(parameters, segment, grid.dimensions));
-  return pipelined_ns(cost(grid, bytes, segment), segment, problem, parameters);
+  return pipelined_ns(cost(grid, bytes, segment), segment, problem, parameters, grid.dimensions);
 }
 
 }  // namespace
@@ -104,7 +107,7 @@ double allreduce_grid_ns(const Problem& problem, const Parameters& parameters, C
   const Grid grid = grid_for(problem, dimensions);
   const double segment = segment_of(problem, std::max(grid.dimensions, 1), segment_bytes);
   return pipelined_ns(allreduce_multi_direction_cost(grid, static_cast<double>(problem.bytes), segment),
-                      segment, problem, parameters);
+                      segment, problem, parameters, grid.dimensions);
 }
 
 void bcast_grid(Schedule& schedule, const Team& team, const Elements& data, int dimensions) {

@@ -114,6 +114,19 @@ TEST(ComposedPrices, SeveralDirectionsShareWhatANodeSends) {
             0.99 * static_cast<double>(long_one.bytes) * 7 / 8 / shared.network.bytes_per_ns);
 }
 
+// On nodes that share processors, too: the first segments of both directions are on their way at once.
+TEST(ComposedPrices, DirectionsAreFilledAtTheSameTime) {
+  Parameters parameters;
+  parameters.network = {1, 1, 1, 1, 1};
+  Problem problem = problem_on(Operation::kBcast, 4, 4, 1 << 20);
+  problem.processors = 0.5;
+  const auto begun = [&](int directions) {
+    return composed::bcast_grid_ns(problem, parameters, 64 << 10, directions) - (1 << 20);
+  };
+  // Three hops either way, the last of the plane around the torus: two segments that others wait for.
+  EXPECT_NEAR(begun(2), begun(1), 0.1 * begun(1));
+}
+
 // Two ranks have one link, whichever way around the ring a part goes.
 TEST(ComposedPrices, BothDirectionsOfTwoRanksShareALink) {
   const Problem two = problem_on(Operation::kAllgather, 2, 2, 8 << 20);
