@@ -65,6 +65,10 @@ double ranks_away(const Problem& problem) {
   return std::max(0.0, problem.size - ranks_per_processor(problem));
 }
 
+double flags_of_all_ns(const Problem& problem, const Parameters& parameters) {
+  return std::max(0.0, ranks_away(problem) - 1) * parameters.flag_read_ns;
+}
+
 double travel_ns(double bytes, const Parameters& parameters) {
   return bytes / parameters.travelled_bytes_per_ns;
 }
@@ -95,20 +99,41 @@ double way_ns(const Cost& cost, double share, bool is_network, bool is_long, con
   const MessageParameters& message =
       is_network ? parameters.network : message_within(parameters, problem.distance);
   const double processors = processors_at_work(problem);
-  // On a node the sender and the receiver share the work of copying; a network carries both ways at once.
-  const double ends = is_network ? 1 : 2;
   const double messages = std::max(cost.steps, 2 * cost.messages / processors);
-  const double bytes = std::max(cost.bytes, ends * cost.total_bytes / processors);
   double software_ns = message.software_ns;
   // Short messages that wait for nothing leave together.
   if (is_network && cost.one_way && !is_long && parameters.network_gap_ns > 0)
     software_ns = std::min(software_ns, parameters.network_gap_ns);
-  double ns = messages * (software_ns + (is_long ? message.long_ns : 0)) +
-              bytes / (is_long ? message.bytes_per_ns : message.eager_bytes_per_ns);
-  if (is_network) return share * std::max(ns, shared_way_ns(cost, problem, parameters));
-  // Short messages go through packets, which travel where their ranks have different processors.
-  if (!is_long) ns += travel_ns(bytes * ranks_away(problem) / std::max(1, problem.size - 1), parameters);
+  double ns = messages * (software_ns + (is_long ? message.long_ns : 0));
+  if (is_network) {  // which carries both ways at once
+    const double bytes = std::max(cost.bytes, cost.total_bytes / processors);
+    ns += bytes / (is_long ? message.bytes_per_ns : message.eager_bytes_per_ns);
+    return share * std::max(ns, shared_way_ns(cost, problem, parameters));
+  }
+  if (is_long) {
+    // A rank alone copies no faster than it gets; where messages are faster, both ranks copy.
+    const double alone_bytes_per_ns = std::min(message.bytes_per_ns, parameters.get_bytes_per_ns);
+    ns += std::max(cost.bytes / message.bytes_per_ns, cost.total_bytes / processors / alone_bytes_per_ns);
+    return share * ns;
+  }
+  // The sender copies a short message, and the receiver. It goes through packets, which travel where their
+  // ranks have different processors, the first line of each on its own.
+  const double bytes = std::max(cost.bytes, 2 * cost.total_bytes / processors);
+  const double away = ranks_away(problem) / std::max(1, problem.size - 1);
+  const double received = std::max(cost.steps, cost.messages / processors);
+  ns += bytes / message.eager_bytes_per_ns + travel_ns(away * bytes, parameters) +
+        away * received * parameters.flag_read_ns;
   return share * ns;
+}
+
+/// How many short messages of so many bytes a rank can send to one that is not there to take them: as many as
+/// a ring has room for (link/shm/ring.hpp), which is lines, and bulk room for longer ones. It goes on when
+/// half of that is free. Those between a few lines and 2 KiB are less: here each size has no more than a
+/// smaller one.
+double messages_ahead(double bytes) {
+  constexpr double kLines = 128, kLineBytes = 60, kLinesEachMax = 5, kBulkBytes = 256 * 1024;
+  const double lines = std::min(1 + std::floor(bytes / kLineBytes), kLinesEachMax);
+  return std::min(kLines / lines, kBulkBytes / std::max(bytes, 1.0));
 }
 
 }  // namespace
@@ -134,7 +159,8 @@ double cost_ns(const Cost& cost, const Problem& problem, const Parameters& param
       is_network ? parameters.network.latency_ns : message_within(parameters, problem.distance).latency_ns;
   const double waits = cost.unordered && is_network ? std::min(cost.steps, 1.0) : cost.steps;
   if (!cost.one_way) return work + waits * (latency_ns + turns);
-  if (!is_long) return work;
+  if (!is_long && is_network) return work;
+  if (!is_long) return work + 2 * rounds_of_turns(cost.levels) / messages_ahead(bytes_each) * turns;
   // Those that wait for one rank's long messages, or that one for theirs, wait at the same time; and while
   // the ranks further down a tree wait for a turn, those above are at the next call.
   return work + std::min(cost.steps, std::log2(problem.size)) * latency_ns + turns;

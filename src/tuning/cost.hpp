@@ -4,7 +4,8 @@
 // It is what the ranks' processors have to do, and the time that they wait for each other. What they have to
 // do is the share of the rank that has the most, or, with fewer processors than ranks, each processor's share
 // of the whole. They wait for every step of the critical path, but not in a one-way algorithm with short
-// messages: there a rank begins the next call while others are still at the last one. Where ranks share
+// messages: there a rank begins the next call while others are still at the last one, until there is no room
+// for more messages. Where ranks share
 // processors and all goes to one of them, that one falls behind while the others have the processors: they
 // wait for its turn, once.
 //
@@ -26,6 +27,7 @@ struct Cost {
   double reduced_bytes = 0;        // by the busiest rank
   double total_reduced_bytes = 0;  // by all ranks together
   double copied_bytes = 0;         // by the busiest rank, in its own memory; contiguous data, not in place
+  double levels = 1;               // messages from the first rank to the last one, if it is one-way
   bool one_way = false;            // no rank waits for one that depends on it: successive calls overlap
   bool unordered = false;          // no message needs another one's data: between nodes all travel at once
 };
@@ -40,8 +42,18 @@ double uncached_share(const Problem& problem, const Parameters& parameters);
 /// What it takes that ranks which share a processor take turns once.
 double turns_ns(const Problem& problem, const Parameters& parameters);
 
+/// How often all of a processor's ranks have their turns until data has gone through so many ranks, one after
+/// the other. Turns come in any order, and half of the ranks have had theirs before the data comes to them.
+inline double rounds_of_turns(double ranks) {
+  return (ranks + 1) / 2;
+}
+
 /// Of a node's ranks, those on other processors than a rank.
 double ranks_away(const Problem& problem);
+
+/// What it takes a rank to look at the flags of all others, once the first is there. Those of ranks that have
+/// the same processor are in its cache.
+double flags_of_all_ns(const Problem& problem, const Parameters& parameters);
 
 /// What it takes that so many bytes travel from one processor's cache to another's.
 double travel_ns(double bytes, const Parameters& parameters);

@@ -33,9 +33,9 @@ struct CopyThresholds {
 
 struct Parameters {
   // By how far apart the two ranks are.
-  MessageParameters cache = {131, 180, 73.6, 19.6, 790};
-  MessageParameters package = {200, 300, 15, 8, 600};
-  MessageParameters machine = {200, 500, 8, 5, 1000};
+  MessageParameters cache = {111, 180, 73.6, 19.6, 790};
+  MessageParameters package = {180, 300, 15, 8, 600};
+  MessageParameters machine = {180, 500, 8, 5, 1000};
   CopyThresholds cache_copies, package_copies, machine_copies;
   MessageParameters network = {1000, 2000, 5, 5, 4000};
   double long_bytes = 16 * 1024;  // a message that is longer waits for its receive (TASUKI_EAGER_BYTES_MAX)

@@ -25,6 +25,16 @@ int tree_children_max(int size, int radix) {
   return tree_place({0, size}, 0, radix).children();
 }
 
+int tree_levels(int size, int radix) {
+  int levels = 0;
+  int furthest = 0;  // whose number has a 1 at each digit so far
+  for (int weight = 1; weight < size; weight *= radix) {
+    furthest += weight;
+    if (furthest < size) ++levels;
+  }
+  return levels;
+}
+
 void place_own_block(Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {
   if (mine.in_place) return;
   schedule.copy(mine.place(), mine.count, mine.element, all.place_of(self.rank), all.count_of(self.rank),

@@ -25,6 +25,8 @@ int floor_pow2(int size);  // the largest power of two that is not above `size`
 int tree_blocks_moved(int size, int radix = 2);
 /// The children of its root, which has the most.
 int tree_children_max(int size, int radix);
+/// The messages from its root to the rank that is furthest down.
+int tree_levels(int size, int radix);
 
 /// The copy of a rank's own block to its place among all blocks; and back. Nothing where it is there already.
 void place_own_block(Schedule& schedule, Member self, const Elements& mine, const Blocks& all);

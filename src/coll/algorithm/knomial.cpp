@@ -27,6 +27,7 @@ Cost bcast_knomial_cost(int size, double bytes, int radix) {
           .messages = size - 1.0,
           .bytes = children * bytes,
           .total_bytes = (size - 1) * bytes,
+          .levels = static_cast<double>(tree_levels(size, radix)),
           .one_way = true};
 }
 
@@ -113,6 +114,7 @@ Cost reduce_knomial_cost(int size, double bytes, bool commutative, int radix) {
           .total_bytes = (size - 1 + handed_on) * bytes,
           .reduced_bytes = children * bytes,
           .total_reduced_bytes = (size - 1) * bytes,
+          .levels = static_cast<double>(tree_levels(size, radix)),
           .one_way = true};
 }
 
@@ -202,6 +204,7 @@ Cost gather_knomial_cost(int size, double block_bytes, int radix) {
           .bytes = (size - 1) * block_bytes,
           .total_bytes = tree_blocks_moved(size, radix) * block_bytes,
           .copied_bytes = block_bytes,
+          .levels = static_cast<double>(tree_levels(size, radix)),
           .one_way = true};
 }
 

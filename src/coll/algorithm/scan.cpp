@@ -36,6 +36,7 @@ Cost scan_recursive_doubling_cost(int size, double bytes) {
           .reduced_bytes = rounds * bytes,
           .total_reduced_bytes = messages * bytes,
           .copied_bytes = bytes,
+          .levels = rounds,
           .one_way = true};
 }
 

@@ -117,6 +117,7 @@ Cost bcast_multi_direction_cost(const Grid& grid, double bytes, double segment_b
           .messages = (grid.size() - 1) * directions * segments,
           .bytes = bytes,
           .total_bytes = (grid.size() - 1) * bytes,
+          .levels = static_cast<double>(direction_hops(grid)),
           .one_way = grid.dimensions == 1};
 }
 

@@ -255,6 +255,7 @@ Cost tree_cost(int size, int hops, int children, double bytes, double segment_by
           .messages = (size - 1) * segments,
           .bytes = children * bytes,
           .total_bytes = (size - 1) * bytes,
+          .levels = static_cast<double>(hops),
           .one_way = true};
 }
 

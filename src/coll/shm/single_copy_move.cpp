@@ -95,7 +95,9 @@ double travelled_bytes(const SingleCopyCost& cost, const Problem& problem, const
 
 double single_copy_ns(const SingleCopyCost& cost, const Problem& problem, const Parameters& parameters) {
   const double crowd = ranks_per_processor(problem);
-  const double flags_ns = parameters.flag_ns + (problem.size - 2) * crowd * parameters.flag_read_ns;
+  // Where all ranks meet, each looks at all flags; else one does.
+  const double flags_ns =
+      parameters.flag_ns + (cost.all_meet ? crowd : 1) * flags_of_all_ns(problem, parameters);
   // A copy that is kept for the others is written anew each time, as a page is.
   const double moved_bytes_per_ns = cost.one_way ? parameters.cell_bytes_per_ns : parameters.get_bytes_per_ns;
   const double busiest_ns =

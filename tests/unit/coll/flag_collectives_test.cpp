@@ -358,11 +358,51 @@ TEST(FlagPrice, OneWayOnesPayForTurnsOnlyWhenTheyWaitForRoom) {
   const double turns = 3;  // four ranks a processor
   EXPECT_NEAR(price_of_turns(problem, 6400), turns * 6400, 1e-6);
   problem.operation = Operation::kBcast;
-  EXPECT_NEAR(price_of_turns(problem, 6400), turns * 6400 / kLines, 1e-6);
+  // They wait until half of it is free.
+  EXPECT_NEAR(price_of_turns(problem, 6400), 2 * turns * 6400 / kLines, 1e-6);
   problem.bytes = 1024;
-  EXPECT_NEAR(price_of_turns(problem, 6400), turns * 6400 / kPages, 1e-6);
+  EXPECT_NEAR(price_of_turns(problem, 6400), 2 * turns * 6400 / kPages, 1e-6);
+  problem.operation =
+      Operation::kScan;  // four ranks of a processor, each after those before it, in any order
+  EXPECT_NEAR(price_of_turns(problem, 6400), 2.5 * 2 * turns * 6400 / kPages, 1e-6);
+  problem.operation = Operation::kScatter;  // the root shows seven blocks
+  problem.bytes = 8;
+  EXPECT_NEAR(price_of_turns(problem, 6400), 2 * turns * 6400 / kLines, 1e-6);
+  problem.bytes = 16;
+  EXPECT_NEAR(price_of_turns(problem, 6400), 2 * turns * 6400 / kPages, 1e-6);
   problem.processors = 8;
   EXPECT_EQ(price_of_turns(problem, 6400), 0);
+}
+
+/// How much more it takes where each further flag takes 100 ns more.
+template <class Price>
+double price_of_flags(const Problem& problem, Price&& price) {
+  Parameters slower;
+  slower.flag_read_ns += 100;
+  return price(problem, slower) - price(problem, {});
+}
+
+TEST(FlagPrice, FlagsOfRanksThatHaveTheSameProcessorCostNothing) {
+  const auto flags = [](const Problem& problem, const Parameters& parameters) {
+    return flag_collective_ns(problem, parameters, 0);
+  };
+  const auto bcast = [](const Problem& problem, const Parameters& parameters) {
+    return single_copy_ns(single_copy_bcast_cost(problem.size, 1024), problem, parameters);
+  };
+  const auto reduce = [](const Problem& problem, const Parameters& parameters) {
+    return single_copy_ns(single_copy_reduce_cost(problem.size, 1024), problem, parameters);
+  };
+  Problem problem{
+      .operation = Operation::kGather, .size = 8, .bytes = 8, .node_ranks_max = 8, .processors = 2};
+  EXPECT_NEAR(price_of_flags(problem, flags), 3 * 100, 1e-6);  // the root looks at those of four others
+  problem.operation = Operation::kBarrier;
+  EXPECT_NEAR(price_of_flags(problem, flags), 4 * 3 * 100, 1e-6);  // as do four ranks of each processor
+  EXPECT_NEAR(price_of_flags(problem, bcast), 2 * 3 * 100, 1e-6);
+  EXPECT_NEAR(price_of_flags(problem, reduce), 2 * 4 * 3 * 100, 1e-6);
+  problem.processors = 8;
+  EXPECT_NEAR(price_of_flags(problem, flags), 6 * 100, 1e-6);
+  problem.processors = 1;
+  EXPECT_EQ(price_of_flags(problem, flags), 0);
 }
 
 /// How much more it takes where what travels between processors does so at 1 byte a nanosecond.

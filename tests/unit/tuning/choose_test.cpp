@@ -109,6 +109,7 @@ const Parameters kSimple{.cache = {100, 50, 2, 1, 30},
                          .travelled_bytes_per_ns = 8,
                          .cache_bytes = 150,
                          .node_bytes_per_ns = 8,
+                         .flag_read_ns = 6,
                          .turn_ns = 7};
 const Cost kSome{.steps = 3,
                  .messages = 4,
@@ -120,13 +121,15 @@ const Cost kSome{.steps = 3,
 
 TEST(CostTest, EachPartIsPricedByItsParameter) {
   Problem problem{.operation = Operation::kAllreduce, .size = 4, .node_ranks_max = 4};
-  // A plan and its copies, messages, bytes and their way between processors, reductions, and latencies.
-  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 5 + 5 + 300 + 40 + 5 + 4 + 150);
+  // A plan and its copies, messages and their first lines, bytes and their way between processors,
+  // reductions, and latencies.
+  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 5 + 5 + 300 + 18 + 40 + 5 + 4 + 150);
   problem.processors = 16;
-  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 5 + 5 + 300 + 40 + 5 + 4 + 150);
+  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 5 + 5 + 300 + 18 + 40 + 5 + 4 + 150);
   problem.processors = 2;  // two ranks each: half of the eight ends of messages, and each step a turn
   // Two of three messages go to the other processor.
-  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 2 * (5 + 5) + 400 + 80 + 10 * 2.0 / 3 + 4 + 3 * 57);
+  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple),
+                   2 * (5 + 5) + 400 + 80 + (18 + 10) * 2.0 / 3 + 4 + 3 * 57);
   problem.processors = 1;  // nothing travels
   EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 4 * (5 + 5) + 800 + 160 + 8 + 3 * 71);
   problem.processors = 0;
@@ -135,7 +138,7 @@ TEST(CostTest, EachPartIsPricedByItsParameter) {
   Parameters no_limit = kSimple;
   no_limit.network_node_bytes_per_ns = 1e300;
   EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, no_limit),
-                   5 + 5 + (3000 + 40) * 2.0 / 3 + (300 + 40 + 5) / 3.0 + 4 + 1500);
+                   5 + 5 + (3000 + 40) * 2.0 / 3 + (300 + 18 + 40 + 5) / 3.0 + 4 + 1500);
   problem.nodes = 4;  // each rank is alone
   problem.node_ranks_max = 1;
   EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, no_limit), 5 + 5 + 3000 + 40 + 4 + 1500);
@@ -169,20 +172,28 @@ TEST(CostTest, VirtualNodesShareTheProcessors) {
   EXPECT_EQ(ranks_per_processor({.size = 4, .nodes = 4, .node_ranks_max = 1, .processors = 4}), 1);
 }
 
-TEST(CostTest, OneWayOnesDoNotWaitUnlessTheirMessagesAreLong) {
+TEST(CostTest, OneWayOnesWaitForRoomUnlessTheirMessagesAreLong) {
   const Problem problem{.operation = Operation::kAllreduce, .size = 4, .node_ranks_max = 4};
   Cost cost = kSome;
   cost.one_way = true;
-  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, kSimple), 5 + 5 + 300 + 40 + 5 + 4);
+  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, kSimple), 5 + 5 + 300 + 18 + 40 + 5 + 4);
   Problem crowded = problem;
   crowded.processors = 2;
-  EXPECT_DOUBLE_EQ(cost_ns(cost, crowded, kSimple), 2 * (5 + 5) + 400 + 80 + 10 * 2.0 / 3 + 4);
+  // A turn for half of the messages that a ring has room for.
+  const double work = 2 * (5 + 5) + 400 + 80 + (18 + 10) * 2.0 / 3 + 4;
+  EXPECT_DOUBLE_EQ(cost_ns(cost, crowded, kSimple), work + 7.0 / 64);
+  cost.levels = 4;  // of five ranks one after the other two have had their turns before the data comes
+  EXPECT_DOUBLE_EQ(cost_ns(cost, crowded, kSimple), work + 2.5 * 7 / 64);
   Parameters parameters = kSimple;
   parameters.long_bytes = 19;
   EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, parameters), 5 + 5 + 3 * 130 + 20 + 4 + 3 * 50);
   EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 5 + 5 + 3 * 130 + 20 + 4 + 2 * 50);  // together
   // One turn, however deep the tree: the others take theirs meanwhile.
+  EXPECT_DOUBLE_EQ(cost_ns(cost, crowded, parameters), 2 * (5 + 5) + 4 * 130 + 20 + 4 + 2 * 50 + 7);
+  // Where a rank alone is slower than messages are, both of a message's ranks have copied it.
+  parameters.get_bytes_per_ns = 1;
   EXPECT_DOUBLE_EQ(cost_ns(cost, crowded, parameters), 2 * (5 + 5) + 4 * 130 + 40 + 4 + 2 * 50 + 7);
+  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 5 + 5 + 3 * 130 + 20 + 4 + 2 * 50);
 }
 
 TEST(CostTest, TheMakersOfProcessorsDifferInWhatTravels) {
