@@ -12,7 +12,7 @@
 #   make bench-io-orders   the orders of a collective exchange       make bench-spam   SPAM on ours and on others
 #   make bench-spam-lammps   its forces beside those of LAMMPS      make bench-hosts   jobs over hosts, next to others
 #   make bench-kernels the kernels of apps/kernels, next to others  make bench-npb NPB_BIN=DIR   your NPB programs
-#   make predict-kernels   what the model says of them              make fortran-calls   what a call takes in Fortran
+#   make predict-programs  what the model says of programs          make fortran-calls   what a call takes in Fortran
 #   make predict-scaled    the same of 4 and 8 ranks, traced with 2  make bench-imb     mbl beside Intel's benchmarks
 #   make fit-collectives   the collectives' model, fitted            make network      the cost of virtual nodes
 #   make regret        how good that model's choices are             make fabric       messages over libfabric, timed
@@ -40,7 +40,7 @@ IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
 .PHONY: help setup build install demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
-    bench-spam-lammps bench-hosts bench-kernels bench-npb bench-imb npb-bin predict-kernels predict-scaled fortran-calls io-calls fit-collectives \
+    bench-spam-lammps bench-hosts bench-kernels bench-npb bench-imb npb-bin predict-programs predict-scaled fortran-calls io-calls fit-collectives \
     regret network model-lines fabric explain peers wheel deb docs record-abi documents format tidy generate clean
 
 help:
@@ -181,8 +181,8 @@ bench-npb: npb-bin build $(STAMPS)/venv-demo
 explain: build $(STAMPS)/venv-demo
 	@$(IN_VENV)/python bench/explain.py --prefix $(TREE)
 
-predict-kernels: build $(STAMPS)/system-test $(STAMPS)/venv-demo
-	@$(IN_VENV)/python bench/predict_kernels.py --prefix $(TREE) --out $(BUILD)/bench
+predict-programs: build $(STAMPS)/system-test $(STAMPS)/venv-demo
+	@$(IN_VENV)/python bench/predict_programs.py --prefix $(TREE) --out $(BUILD)/bench
 
 predict-scaled: build $(STAMPS)/system-test $(STAMPS)/venv-demo
 	@$(IN_VENV)/python bench/predict_scaled.py --prefix $(TREE) --out $(BUILD)/bench

@@ -1,13 +1,13 @@
 """make predict-scaled: what `tasuki predict --ranks` makes of traces of 2 and 4 ranks among 4 and 8, beside
 what the programs take there (docs/model.md).
 
-Measures messages and collectives among 2 ranks alone (OUT/scaled_prices.json; remove it to measure anew):
-what more ranks than processors take contains waits for a processor, and the replay adds those itself.
+Measures messages and collectives among 2 ranks alone: what more ranks than processors take contains waits for
+a processor, and the replay adds those itself.
 Traces each program among all these ranks, some rounds in turn, and keeps of each number of ranks the trace of
 the quickest run. Then predicts from the trace of 2 ranks, and from those of 2 and 4. "in MPI" is the time of
 all ranks together between the beginnings and the ends of their calls, "program" the time of the whole.
 
-Prints the table and writes OUT/predict_scaled.json.
+Prints the table and writes OUT/predict_scaled.json. --errors FILE as of predict_programs.py.
 """
 
 import argparse
@@ -18,25 +18,13 @@ import sys
 
 import communication
 import peers
-import run_kernels
 import turns
 from rich.table import Table
 from tasuki import replay, scaled, trace
 from turns import Row
 
 GOAL = 0.15
-ROOT = peers.pathlib.Path(__file__).resolve().parent.parent
-
-
-def words_of(ours, built, out):
-    """name -> the command of each program."""
-    paper = [ours.prefix / "bin" / "spam", "run", ROOT / "apps/spam/examples/paper.toml"]
-    found = {name: [built[name], *run_kernels.PROGRAMS[name][1]] for name in built}
-    found["heat.py"] = [sys.executable, ROOT / "examples/heat.py", "--steps", "300"]
-    for mapping in ("flat", "balanced"):
-        found[f"spam {mapping}"] = [*paper, "--threads", 1, "--check-interval", 0, "--mapping", mapping]
-        found[f"spam {mapping}"] += ["--overwrite", "--output", out / "spam"]
-    return found
+MESSAGES = " messages"  # SPAM's halo by messages alone: that in shared memory has what it needs on one node
 
 
 def record(ours, row, words, path, limit):
@@ -47,76 +35,59 @@ def record(ours, row, words, path, limit):
     return trace.load(path)
 
 
-def off_text(off):
-    return f"[{'green' if abs(off) <= GOAL else 'red'}]{100 * off:+.1f} %[/]"
-
-
 def make_table(found):
     table = Table(title="seconds, of the quickest run", title_justify="left", header_style="bold")
     for title in ("program", "ranks", "from"):
         table.add_column(title, no_wrap=True)
-    for title in ("program", "predicted", "off by", "in MPI", "predicted", "off by"):
+    for title in ("program", "predicted", "off by", "in MPI", "predicted", "off by", "interval"):
         table.add_column(title, justify="right", no_wrap=True)
-    for one in found:
-        run = one["predicted_run"] / one["measured_run"] - 1
-        off = one["predicted"] / one["measured"] - 1
+    for name, given, one in found:
         table.add_row(
-            one["program"],
-            str(one["ranks"]),
-            one["from"],
-            f"{one['measured_run']:.4f}",
-            f"{one['predicted_run']:.4f}",
-            off_text(run),
-            f"{one['measured']:.4f}",
-            f"{one['predicted']:.4f}",
-            off_text(off),
+            name,
+            str(one.ranks),
+            given,
+            f"{one.measured_run:.4f}",
+            f"{one.predicted_run:.4f}",
+            communication.off_text(one.run_off, GOAL),
+            f"{one.measured:.4f}",
+            f"{one.predicted:.4f}",
+            communication.off_text(one.off, GOAL),
+            "held" if one.held else "[red]did not[/]",
         )
     return table
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--prefix", required=True, help="our installed tree")
-    parser.add_argument("--out", type=peers.pathlib.Path, required=True)
-    parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4, 8])
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--limit", type=float, default=60, help="seconds that a run may take")
-    parser.add_argument("--only", nargs="+", default=[], metavar="PROGRAM")
+    communication.add_arguments(parser, ranks=[2, 4, 8])
     return parser.parse_args()
 
 
-def predictions(name, traces, pricer):
+def predictions(traces, pricer):
     """Of all numbers of ranks but the least: from each smaller one alone, and from the two before it."""
     counts = sorted(traces)
     for place, ranks in enumerate(counts[1:], 1):
-        there = replay.replay(traces[ranks], pricer)
+        there = traces[ranks]
+        measured = replay.replay(there, pricer).measured
         fewer = [(counts[0],)]
         fewer += [tuple(counts[place - 2 : place])] if place > 1 else []
         for given in fewer:
             smaller = traces[given[0]] if len(given) > 1 else None
             builder = scaled.ScaledBuilder(traces[given[-1]], ranks, smaller=smaller)
             found = replay.replay(traces[given[-1]], pricer, builder=builder)
-            yield {
-                "program": name,
-                "ranks": ranks,
-                "from": " and ".join(map(str, given)),
-                "measured": there.measured,
-                "measured_run": there.measured_seconds,
-                "predicted": found.predicted,
-                "predicted_run": found.predicted_seconds,
-                "as_traced": there.predicted,
-                "as_traced_run": there.predicted_seconds,
-                "notes": found.notes,
-            }
+            yield " and ".join(map(str, given)), communication.account_of(found, there, measured, ranks)
 
 
 def main():
     args, console = parse_arguments(), peers.make_console()
     ours, machine = peers.begin_alone(args, console)
-    programs = words_of(ours, run_kernels.build(ours, args.out), args.out)
-    programs = {name: words for name, words in programs.items() if not args.only or name in args.only}
+    programs = communication.words_of(ours, args.out, args.only)
+    if not args.only:
+        left_out = [name for name in programs if "shared" in name or "cyclic" in name]
+        programs = {name.removesuffix(MESSAGES): programs[name] for name in programs if name not in left_out}
     with console.status("measuring what messages and collectives take"):
-        pricer = communication.prices(ours, {min(args.ranks)}, args.out / "scaled_prices.json")
+        prices = args.out / "scaled_prices.json"
+        pricer = communication.prices(ours, {min(args.ranks)}, prices, anew=True)
     best, troubles = {}, []
     for name, words in programs.items():
         for number in range(args.rounds):
@@ -134,11 +105,14 @@ def main():
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     found = []
     for name, of in best.items():
-        found += predictions(name, {ranks: one for ranks, (_, one) in of.items()}, pricer)
+        every = predictions({ranks: one for ranks, (_, one) in of.items()}, pricer)
+        found += [(name, given, one) for given, one in every]
     machine["load_after"] = os.getloadavg()
     console.print(make_table(found))
     peers.tell_gaps(args, [], troubles, console)
-    peers.finish(args, "predict_scaled.json", machine, {"rows": found}, console)
+    rows = [{"program": name, "from": given, **vars(one)} for name, given, one in found]
+    communication.add_errors(args.errors, ((name, one) for name, _, one in found))
+    peers.finish(args, "predict_scaled.json", machine, {"rows": rows}, console)
     return 1 if troubles else 0
 
 

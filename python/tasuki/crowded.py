@@ -19,7 +19,7 @@ import re
 
 import numpy as np
 
-from tasuki.replay import Engine, Timeline
+from tasuki.replay import Collective, Engine, Timeline
 
 SLICE_SECONDS = 3e-3  # Linux's, of a rank that computes while others want its processor
 # What a rank that gave its processor away takes to go on: a change of processes by sched_yield took 1.3 µs,
@@ -96,6 +96,7 @@ class CrowdedEngine(Engine):
         super().__init__(builder, pricer, compute_factor)
         self.pools = pools
         self.pool_of = {one: pools.get(where_of(one)) for one in builder.timelines}
+        self.pool_of_rank = {one.part.rank: pool for one, pool in self.pool_of.items() if one.part.world == 0}
         self.steps: list[tuple] = []
         self.time = 0.0
         self.serial = 0
@@ -161,6 +162,13 @@ class CrowdedEngine(Engine):
             self.got(pool.wanted.popleft(), self.time)
         else:
             pool.free += 1
+
+    def crowding(self, one: Collective, how: str) -> float:
+        """Each rank works as long as the price says. What was measured among as many has that in it."""
+        if not how.startswith("substituted"):
+            return 1.0
+        at = collections.Counter(self.pool_of_rank.get(member) for member in one.members)
+        return max([1.0, *(count / pool.processors for pool, count in at.items() if pool is not None)])
 
     # ---- steps ----
 

@@ -4,15 +4,42 @@ for people and programs."""
 from __future__ import annotations
 
 import dataclasses
+import functools
+import json
+import math
+import pathlib
 
 import numpy as np
 
 from tasuki import trace as traces
 from tasuki.trace import Trace
 
-# By how much of what it predicts the model was off at most in 19 of 20 runs of programs (docs/trace.md).
-PREDICTION_ERROR = 0.15
-SCALED_ERROR = 0.30  # of other ranks than those traced
+# How far off predictions of programs were, by kind: "traced", "shared" (of ranks that share processors), and
+# "scaled" (of other ranks than those traced). bench/predict_programs.py and predict_scaled.py add to it.
+ERRORS, ERRORS_VERSION = pathlib.Path(__file__).parent / "prediction_errors.json", 1
+HELD = 0.95  # of the runs
+# Of those in which other programs had less of the processors: what more of them does to ranks that wait for
+# each other is no error of the model.
+QUIET = 0.1
+
+
+@functools.cache
+def recorded_errors() -> dict[str, list[float]]:
+    """kind -> of each recorded run by which part of what has a price it took longer than predicted, beyond
+    what other programs took of the processors."""
+    found: dict[str, list[float]] = {}
+    for run in json.loads(ERRORS.read_text())["runs"]:
+        if run["others"] < QUIET:
+            found.setdefault(run["kind"], []).append(run["error"])
+    return found
+
+
+def bounds_of(errors: list[float]) -> tuple[float, float]:
+    """Between which errors one more run like these is in HELD of all cases, whatever their distribution: as
+    many of n known ones are left out at either end as (n + 1)(1 - HELD)/2 allows, none of fewer than 39."""
+    ordered = sorted(errors)
+    out = max(int((len(ordered) + 1) * (1 - HELD) / 2), 1) - 1
+    return min(ordered[out], 0.0), max(ordered[-1 - out], 0.0)
 
 
 @dataclasses.dataclass
@@ -25,15 +52,32 @@ class Replay:
     notes: list[str]
     ranks: int  # predicted; those measured are the trace's
     others_seconds: float = 0.0  # what other programs took of the ranks' processors
+    shares_processors: bool = False  # more ranks than these
+
+    @property
+    def kind(self) -> str:
+        """Of the errors that its interval is made of."""
+        return "scaled" if self.scaled else "shared" if self.shares_processors else "traced"
+
+    @property
+    def priced(self) -> float:
+        """Seconds in MPI of calls that have a price."""
+        return float(self.calls.loc[self.calls["priced"], "predicted"].sum())
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the time in MPI is in 19 of 20 runs: what has a price is off by PREDICTION_ERROR at most,
+        """Where the time in MPI is in 19 of 20 runs: what has a price is off by as much as in recorded runs,
         and a rank in a call may have waited for what other programs took of its processor."""
-        error = SCALED_ERROR if self.scaled else PREDICTION_ERROR
-        off = error * float(self.calls.loc[self.calls["priced"], "predicted"].sum())
-        off += self.others_seconds
-        return max(0.0, self.predicted - off), self.predicted + off
+        low, high = (bound * self.priced for bound in bounds_of(recorded_errors()[self.kind]))
+        return max(
+            0.0, self.predicted + low - self.others_seconds
+        ), self.predicted + high + self.others_seconds
+
+    def error(self, measured: float) -> float:
+        """As recorded_errors() has them, where that was measured."""
+        off = measured - self.predicted
+        beyond = max(abs(off) - self.others_seconds, 0.0)
+        return math.copysign(beyond / self.priced, off) if self.priced else 0.0
 
     @property
     def scaled(self) -> bool:

@@ -9,7 +9,7 @@ factor); its calls take what the pricer says of messages and collectives, and th
 - To begin something (MPI_Isend, MPI_Irecv, MPI_Start, a nonblocking collective) waits for no rank. As the
   computing it takes what was recorded, for others wait where it takes long.
 - A rank that computed since its last call of this function and size has cold caches: the price is between
-  those back to back, after 100 µs and after 3.2 ms of computing (the suite's form=used and cold; one_way).
+  those back to back, after 100 µs and after 12.8 ms of computing (the suite's form=used and cold; one_way).
 - A collective ends, for ranks that get data of all, the operation's price after the last rank came; for those
   that get data of the root that price after the root came (and not before they came themselves); a rank that
   only gives is done after o_s, where the block is eager.
@@ -625,9 +625,13 @@ class Engine:
             return 0.0
         if one.price is None:
             found = self.pricer.price("MPI_" + one.name.capitalize(), one.size, one.block, used=one.used)
-            one.price = found.seconds
+            one.price = found.seconds * self.crowding(one, found.how)
             self.hows.setdefault(one.name, found.how)
         return one.price
+
+    def crowding(self, one: Collective, how: str) -> float:
+        """How much longer than its price it takes because its ranks share processors."""
+        return 1.0
 
     def serve_elsewhere(self, stuck: list[Timeline]) -> bool:
         """A rank that waits in any call receives what has been posted: that frees senders which no rank
@@ -702,4 +706,5 @@ def replay(trace: Trace, pricer, compute_factor: float = 1.0, builder: Builder |
         notes_of(trace, builder, engine, calls),
         len(calls.groupby(["world", "rank"])),
         trace.others_seconds,
+        bool(pools),
     )

@@ -20,8 +20,8 @@ from test_replay import MICRO, Price, Prices  # noqa: E402
 class Seen(Prices):
     """Notes what was asked for."""
 
-    def __init__(self):
-        self.collectives, self.messages = [], []
+    def __init__(self, how="made up"):
+        self.collectives, self.messages, self.how = [], [], how
 
     def point_to_point(self, size, used=0.0):
         self.messages.append(size)
@@ -29,17 +29,17 @@ class Seen(Prices):
 
     def price(self, operation, ranks, size, used=0.0):
         self.collectives.append((operation, ranks, size))
-        return Price(20 * MICRO)
+        return Price(20 * MICRO, self.how)
 
 
 @pytest.fixture
 def scaled(tmp_path):
-    """scaled(ranks, [Rank], weak=, smaller=[Rank]) -> (Replay, what was asked for)"""
+    """scaled(ranks, [Rank], weak=, smaller=[Rank], how=) -> (Replay, what was asked for)"""
 
-    def run(ranks, recorded, weak=False, smaller=None):
+    def run(ranks, recorded, weak=False, smaller=None, how="made up"):
         trace = traces.load(made_traces.write(tmp_path / "a.trace", *recorded))
         fewer = traces.load(made_traces.write(tmp_path / "b.trace", *smaller)) if smaller else None
-        seen = Seen()
+        seen = Seen(how)
         return replay(trace, seen, builder=ScaledBuilder(trace, ranks, weak, fewer)), seen
 
     return run
@@ -105,6 +105,14 @@ def test_more_ranks_share_all_processors_of_those_traced(scaled):
     recorded = job(2, 4000, 2000, processors=2, allowed=("0", "1"))
     found, _ = scaled(4, recorded)
     assert 3000 < found.predicted_seconds / MICRO < 3100
+
+
+@pytest.mark.parametrize("how, expected", [("substituted: 2 ranks, times 2", 40), ("measured", 20)])
+def test_ranks_that_share_processors_work_for_a_collective_in_turn(scaled, how, expected):
+    """Four ranks on two processors compute 50 µs each, which takes 100, and work 20 for a barrier. Where that
+    was measured among four, it has the turns in it."""
+    found, _ = scaled(4, job(2, 100, processors=2), how=how)
+    assert 100 + expected <= found.predicted_seconds / MICRO < 100 + expected + 10
 
 
 def test_what_cannot_be_is_refused(scaled, tmp_path):
