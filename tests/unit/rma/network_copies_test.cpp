@@ -79,7 +79,7 @@ TEST(NetworkCopies, NeedNoTarget) {
 }
 
 TEST(NetworkCopies, AreCompleteBeforeTheLockIsGivenBack) {
-  constexpr int kRounds = 200;
+  constexpr int kRounds = 40;
   run_ranks(
       3,
       [](Process& process) {
