@@ -55,7 +55,7 @@ ConsoleStreams::File* ConsoleStreams::open_file(const std::string& path, const W
                 1};
     return nullptr;
   }
-  auto file = std::make_unique<File>(path, fd, nullptr);
+  auto file = std::make_unique<File>(File{path, fd, nullptr});
   file->sink = std::make_unique<OutputSink>(loop_, fd, file->path.c_str());
   files_.push_back(std::move(file));
   return files_.back().get();
