@@ -9,9 +9,8 @@ from tasuki import trace as traces
 from tasuki.trace import Part
 
 # In so long a processor has gone through its own caches by computing, 1 MiB at 10 GB/s, and through all of
-# 32 MiB.
-# Of what it reads there most has been there before: new data come at a fourth of that, fitted to the kernels
-# IS and FT (docs/trace.md).
+# 32 MiB. Of what it reads there most has been there before: new data come at a fourth of that, fitted to the
+# kernels IS and FT (docs/trace.md).
 USED_SECONDS, COLD_SECONDS = 100e-6, 12.8e-3
 
 
