@@ -153,7 +153,8 @@ fit-collectives: build
 	    $(if $(UPDATE),--update $(UPDATE))
 
 regret: build
-	@PYTHONPATH=python $(IN_VENV)/python -m tasuki.tuning.regret --prefix $(TREE) --out $(BUILD)/bench
+	@PYTHONPATH=python $(IN_VENV)/python -m tasuki.tuning.regret --prefix $(TREE) --out $(BUILD)/bench \
+	    --ranks 2 4 8 16
 	@$(IN_VENV)/python bench/regret_peers.py --prefix $(TREE) --out $(BUILD)/bench \
 	    --peers $(or $(PEERS),$(BUILD)/peers)
 

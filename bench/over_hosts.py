@@ -19,32 +19,26 @@ the peers are told to offer theirs while they wait. On a machine that others use
 ranks, ours and all others, go before them.
 """
 
-import dataclasses
+import functools
 import json
 import os
 import pathlib
 import statistics
 import subprocess
-import sys
 import time
 
 import own_program
+import peers_over_hosts
+from peers_over_hosts import OURS, SECONDS_MAX, goes_ahead
 from rich.console import Console
 from rich.table import Table
-
-TESTS = own_program.HERE.parent / "tests"
-sys.path[:0] = [str(TESTS / "hosts"), str(TESTS / "ranks"), str(TESTS.parent / "python")]
-
-from tasuki import implementation  # noqa: E402
 
 ROUNDS = 5
 AGENTS = (1, 4, 16, 64)
 TREES = (0, 8, 2)  # fan-outs; 0: none
-SECONDS_MAX = 120
-AHEAD_SECONDS_MAX = 60
 BUDGET_SECONDS = 0.05  # a case and round
 PORT = 7700
-OURS, SPINNING, BLOCKING = "Tasuki", "sockets", "sockets, blocking"
+SPINNING, BLOCKING = "sockets", "sockets, blocking"
 FAKE_LAUNCHER = '#!/bin/sh\nshift\nexec sh -c "$*"\n'
 PARTS = ("starts", "agents", "messages", "windows", "collectives", "files")
 # What is measured between how many hosts of how many ranks.
@@ -63,112 +57,6 @@ NETWORKS = ("plain", "rate", "loss")
 RATE = "1gbit"
 LOST_PERCENT = 2
 
-TCP_BY_OFI = {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": "eth0"}
-OPEN_MPI_INTERFACE = {"OMPI_MCA_btl_tcp_if_include": "eth0", "OMPI_MCA_oob_tcp_if_include": "eth0"}
-OPEN_MPI_SHARING = {"OMPI_MCA_mpi_yield_when_idle": "1"}
-
-
-@dataclasses.dataclass
-class Peer:
-    name: str
-    folder: str  # below PEERS
-    launcher: str  # of tests/hosts/launchers.py
-    variables: dict
-    sharing: dict  # variables with which its ranks offer their processor, where they are more than processors
-
-
-PEERS = (
-    Peer(
-        "MPICH, ofi",
-        "mpich",
-        "hydra",
-        {"MPIR_CVAR_CH4_NETMOD": "ofi", **TCP_BY_OFI},
-        {"MPIR_CVAR_POLLS_BEFORE_YIELD": "1"},
-    ),
-    Peer(
-        "Open MPI, ofi",
-        "openmpi",
-        "mpirun",
-        {
-            "OMPI_MCA_pml": "cm",
-            "OMPI_MCA_mtl": "ofi",
-            "OMPI_MCA_opal_common_ofi_provider_include": "tcp",
-            **OPEN_MPI_INTERFACE,
-            **TCP_BY_OFI,
-        },
-        OPEN_MPI_SHARING,
-    ),
-    Peer(
-        "Open MPI, tcp",
-        "openmpi",
-        "mpirun",
-        {"OMPI_MCA_btl": "tcp,self,sm", "OMPI_MCA_pml": "ob1", **OPEN_MPI_INTERFACE},
-        OPEN_MPI_SHARING,
-    ),
-    Peer(
-        "Intel MPI, ofi",
-        "impi",
-        "impi",
-        {"I_MPI_FABRICS": "shm:ofi", "I_MPI_OFI_PROVIDER": "tcp", "I_MPI_PIN": "0", **TCP_BY_OFI},
-        {"I_MPI_THREAD_YIELD": "2"},
-    ),
-)
-
-
-def goes_ahead(program):
-    """A script that runs the program before others of this machine, and ends it after AHEAD_SECONDS_MAX: the
-    system shares processors among sessions, each of which has a priority."""
-    script = program.with_name(f"{program.name}-ahead")
-    script.write_text(
-        "#!/bin/sh\n"
-        "echo -20 > /proc/self/autogroup\n"
-        f'exec timeout -s KILL {AHEAD_SECONDS_MAX} {program} "$@"\n'
-    )
-    script.chmod(0o755)
-    return script
-
-
-def compile_by(prefix, folder, variables=None):
-    folder.mkdir(parents=True, exist_ok=True)
-    program = folder / "over_hosts"
-    words = [prefix / "bin/mpicc", "-O2", own_program.HERE / "over_hosts.c", "-o", program]
-    subprocess.run(words, check=True, env={**os.environ, **(variables or {})})
-    return program
-
-
-def ways(args, launchers):
-    """Name -> what runs the program with arguments on so many hosts with so many ranks each."""
-    ahead = goes_ahead if args.ahead else lambda program: program
-    ours = ahead(compile_by(args.prefix, args.out))
-
-    def run_ours(hosts, shape, *arguments, options=()):
-        count, each = shape
-        places = ",".join(f"{host.name}:{each}" for host in hosts.hosts[:count])
-        words = ["--host", places, "-n", count * each, "--bind-to", "none", *options, ours, *arguments]
-        return hosts[0].run([args.prefix / "bin/mpiexec", *words], timeout=SECONDS_MAX)
-
-    found = {OURS: run_ours}
-    for peer in PEERS:
-        if args.peer and peer.folder not in args.peer:
-            continue
-        prefix = args.peers / peer.folder
-        if not (prefix / "bin/mpicc").exists():
-            print(f"{peer.name}: not there ({prefix}; make peers)")
-            continue
-        variables = {**peer.variables, **implementation.prefix_variables(prefix.resolve())}
-        program = ahead(compile_by(prefix, args.out / peer.folder, variables))
-
-        def run_theirs(hosts, shape, *arguments, peer=peer, program=program, variables=variables):
-            count, each = shape
-            if count * each > os.cpu_count():
-                variables = {**variables, **peer.sharing}
-            how = {"number_of_hosts": count, "ranks_per_host": each, "timeout": SECONDS_MAX}
-            words = [program, *arguments]
-            return launchers.launch(hosts, peer.launcher, words, environment=variables, **how)
-
-        found[peer.name] = run_theirs
-    return found
-
 
 def with_newer_library(args, run_ours):
     """Ours with a libfabric that opens in less time than Debian's, where it is there."""
@@ -186,22 +74,20 @@ def sockets(args):
     subprocess.run(["c++", "-O2", "-std=c++20", source, "-o", program], check=True)
     program = goes_ahead(program) if args.ahead else program
 
-    def run(hosts, bound, *options):
+    def run(hosts, bound, *options, timeout=SECONDS_MAX):
         words = [program, "--touch", "--batches", *options, "--port", PORT]
         sizes = list(GOALS["pingpong"])
         bind = [["taskset", "-c", host % os.cpu_count()] if bound else [] for host in (0, 1)]
         other = hosts[1].popen([*bind[1], *words, "--listen", *sizes])
         try:
-            return hosts[0].run(
-                [*bind[0], *words, "--connect", hosts[1].address, *sizes], timeout=SECONDS_MAX
-            )
+            return hosts[0].run([*bind[0], *words, "--connect", hosts[1].address, *sizes], timeout=timeout)
         finally:
             other.kill()
             other.communicate()
 
     return {
         SPINNING: run,
-        BLOCKING: lambda hosts, bound: run(hosts, bound, "--blocking"),
+        BLOCKING: lambda hosts, bound, timeout: run(hosts, bound, "--blocking", timeout=timeout),
     }
 
 
@@ -261,17 +147,10 @@ class Times:
 
     def take(self, name, run):
         """Runs what prints rows of JSON."""
-        try:
-            done = run()
-            trouble = f"exit status {done.returncode}: {done.text.strip()[-400:]}" if done.returncode else ""
-            lines = done.stdout.splitlines()
-        except BaseException as error:  # pytest's: it did not end in time
-            if type(error).__name__ != "Failed":
-                raise
-            trouble, lines = str(error)[-400:], str(error).splitlines()
+        rows, trouble = peers_over_hosts.rows_of(name, run)
         if trouble:
             self.troubles.setdefault(name, trouble)
-        for row in (json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")):
+        for row in rows:
             of_all = self.rows.setdefault((row.get("operation", "pingpong"), row["bytes"]), {})
             pair = (row["least"], row["median"]) if "least" in row else tuple(row["seconds"])
             of_all.setdefault(name, []).append(pair)
@@ -282,9 +161,9 @@ def measure(hosts, found, limits, shape, groups, bound, args):
     arguments = (args.budget, int(bound), hosts.shared_folder, *groups)
     for _ in range(args.rounds):
         for name, run in found.items():
-            times.take(name, lambda run=run: run(hosts, shape, *arguments))
+            times.take(name, functools.partial(run, hosts, shape, *arguments))
         for name, run in limits.items() if "messages" in groups else ():
-            times.take(name, lambda run=run: run(hosts, bound))
+            times.take(name, functools.partial(run, hosts, bound))
     return times
 
 
@@ -362,8 +241,8 @@ def measure_all(console, found, args, only, host_room):
                     times = measure(hosts, found, limits, shape, groups, ranks == "bound", args)
                     names = [*found, *(limits if "messages" in groups else ())]
                     console.print(show_times(title, times, names))
-                    for name, trouble in times.troubles.items():
-                        console.print(f"{name}: {trouble}", markup=False, style="red")
+                    for trouble in times.troubles.values():
+                        console.print(trouble, markup=False, style="red")
                     results[title] = {
                         "troubles": times.troubles,
                         "rows": [
@@ -402,14 +281,12 @@ def main():
     if args.ahead and args.ranks != ["bound"]:
         parser.error("--ahead: ranks that go before all else and spin are to be bound: --ranks bound")
     args.peers = args.peers.resolve()
-    os.environ["TASUKI_PEERS"] = str(args.peers)
-    import hosts as host_room
-    import launchers
-
-    hydra = f"{args.peers}/impi/bin/mpiexec.hydra -launcher ssh -launcher-exec {{ssh}} -hosts {{names}}"
-    launchers.LAUNCHERS["impi"] = launchers.Launcher("impi", f"{hydra} -ppn {{each}} -n {{ranks}}")
+    host_room, launchers = peers_over_hosts.rooms(args.peers)
     args.out, args.prefix = args.out.resolve() / "hosts", args.prefix.resolve()
-    found, only = ways(args, launchers), args.only or PARTS
+    ways = peers_over_hosts.ways(
+        args.prefix, args.peers, "over_hosts.c", args.out, launchers, args.peer, args.ahead
+    )
+    found, only = {way.name: way.run for way in ways}, args.only or PARTS
     console, results = Console(width=190), {"processor": processor()}
     console.print(results["processor"])
     if "agents" in only:

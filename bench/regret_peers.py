@@ -10,17 +10,24 @@ counts as one more run of whatever it takes instead.
 
 Ours are the same cases with TASUKI_*_ALGORITHM. The least of many runs is a matter of luck: `noise` is what
 the library's own choice has against the luckiest of as many jobs as it has settings.
+
+`--hosts 2x1 2x2` does the same over hosts of so many ranks each, network namespaces of this machine as those
+of bench/over_hosts.py, instead of on this machine alone; `--table` gives ours a tuning table for them.
 """
 
 import argparse
 import collections
 import dataclasses
+import functools
 import math
 import os
+import pathlib
 import statistics
 import sys
+from collections.abc import Callable
 
 import peers
+import peers_over_hosts
 from rich.table import Table
 
 sys.path.insert(0, str(peers.HERE.parent / "python"))
@@ -33,6 +40,7 @@ OPERATIONS = ("bcast", "reduce", "allreduce", "allgather", "alltoall")
 SIZES = (8, 4 << 10, 256 << 10)
 RANKS = (2, 4)
 SECONDS_MAX = 5  # of a job: an algorithm that takes longer is none to choose
+SECONDS_MAX_OVER_HOSTS = 20  # its ranks are started by ssh
 OF_MPICH = {
     "bcast": "binomial nb smp scatter_recursive_doubling_allgather scatter_ring_allgather pipelined_tree "
     "tree",
@@ -54,7 +62,7 @@ SHARING = {
 
 
 def settings_of(name, price):
-    """Operation -> the variables of the environment for each of its algorithms."""
+    """Operation -> the variables of the environment for each of its algorithms. `name`: of `make peers`."""
     found = collections.defaultdict(list)
     for operation in OPERATIONS:
         upper = operation.upper()
@@ -88,20 +96,69 @@ def jobs_of(settings):
         yield number, variables, concerned
 
 
-def measure(one, program, ranks, args, price, console):
+@dataclasses.dataclass
+class Subject:
+    """A library among so many ranks somewhere."""
+
+    name: str
+    place: str  # "4 ranks", "2 hosts x 2"
+    ranks: int
+    kind: str  # whose settings it has
+    rows_of: Callable  # (words of collective_times, variables) -> rows, and what went wrong or None
+
+
+def on_this_machine(args, present):
+    """Every library that is there, among each number of ranks."""
+    found = []
+    for one in present:
+        if args.only and one.name not in args.only:
+            continue
+        program = peers.compile_with(one, "collective_times", args.out)
+        for ranks in args.ranks:
+            sharing = SHARING.get(one.name, {}) if ranks > (os.cpu_count() or 1) else {}
+
+            def rows_of(words, variables, one=one, program=program, ranks=ranks, sharing=sharing):
+                way = dataclasses.replace(one, own_variables={**one.own_variables, **sharing, **variables})
+                return peers.rows_of(way, "collective_times", [*program, *words], ranks, SECONDS_MAX)
+
+            found.append(Subject(one.name, f"{ranks} ranks", ranks, one.name, rows_of))
+    return found
+
+
+def over_hosts(args, hosts, launchers):
+    """The same over hosts, by each way of a library to send between them."""
+    found, table = [], {}
+    if args.table:
+        table = {"TASUKI_TUNING_FILE": str(args.table.resolve()), "TASUKI_TUNING_FOREIGN": "allow"}
+    out = args.out.resolve() / "hosts"
+    folders = (args.prefix.resolve(), args.peers.resolve())
+    for way in peers_over_hosts.ways(*folders, "collective_times.cpp", out, launchers):
+        kind = way.folder or "tasuki"
+        if args.only and kind not in args.only:
+            continue
+        own = {} if way.folder else table
+        for shape in args.hosts:
+
+            def rows_of(words, variables, way=way, shape=shape, own=own):
+                environment = {**own, **variables}
+                run = functools.partial(way.run, hosts, shape, *words, variables=environment)
+                return peers_over_hosts.rows_of(way.name, run, SECONDS_MAX_OVER_HOSTS)
+
+            count, each = shape
+            found.append(Subject(way.name, f"{count} hosts x {each}", count * each, kind, rows_of))
+    return found
+
+
+def measure(subject, args, price, console):
     """Case -> label -> seconds of batches; the label None is the library's own choice, by job."""
-    settings, found = settings_of(one.name, price), collections.defaultdict(dict)
-    sharing = SHARING.get(one.name, {}) if ranks > (os.cpu_count() or 1) else {}
+    settings, found = settings_of(subject.kind, price), collections.defaultdict(dict)
     for job, (label, variables, concerned) in enumerate([*jobs_of(settings)] * args.rounds):
         words = [f"{operation}:{size}" for operation in concerned for size in args.sizes]
-        way = dataclasses.replace(one, own_variables={**one.own_variables, **sharing, **variables})
-        rows, trouble = peers.rows_of(
-            way, "collective_times", [*program, args.turns, *words], ranks, SECONDS_MAX
-        )
+        rows, trouble = subject.rows_of([args.turns, *words], variables)
         if trouble is not None and label is None:
             console.print(trouble, style="red", markup=False)
         for row in rows:
-            own = found[row["operation"], row["bytes"], ranks]
+            own = found[row["operation"], row["bytes"]]
             key = (None, job) if label is None else (label, 0)
             own.setdefault(key, []).extend(row["seconds"])
     return found
@@ -120,16 +177,16 @@ def regret_of(own):
 
 def show(console, regrets, times):
     table = Table(title="regret of each library: its choice over its best", title_justify="left")
-    for column in ("library", "ranks", "cases", "median", "above 1.2", "worst", "where", "noise"):
-        table.add_column(column, justify="left" if column in ("library", "where") else "right")
-    for (name, ranks), own in regrets.items():
+    for column in ("library", "place", "cases", "median", "above 1.2", "worst", "where", "noise"):
+        table.add_column(column, justify="left" if column in ("library", "place", "where") else "right")
+    for (name, place), own in regrets.items():
         values = [value for value, _ in own.values()]
         worst = max(own, key=lambda case: own[case][0])
-        where = f"{worst[0]} {bytes_text(worst[1])}, {time_text(times[name, worst])}"
+        where = f"{worst[0]} {bytes_text(worst[1])}, {time_text(times[name, place, worst])}"
         cells = [f"{statistics.median(values):.2f}", str(sum(value > 1.2 for value in values))]
         noise = math.exp(statistics.fmean(math.log(noise) for _, noise in own.values()))
         cells += [f"{max(values):.2f}", where, f"{noise:.2f}"]
-        table.add_row(name, str(ranks), str(len(own)), *cells)
+        table.add_row(name, place, str(len(own)), *cells)
     console.print(table)
 
 
@@ -141,36 +198,60 @@ def parse_arguments():
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--turns", type=int, default=3, help="batches of a job")
     parser.add_argument("--only", nargs="+", help="names of libraries")
+    parser.add_argument(
+        "--hosts", type=shape_of, nargs="+", metavar="HOSTSxRANKS", help="instead of this machine, on hosts"
+    )
+    parser.add_argument("--table", type=pathlib.Path, help="over hosts: ours by this tuning table")
     return parser.parse_args()
+
+
+def shape_of(word):
+    """(hosts, ranks on each) of 2x4."""
+    count, _, each = word.partition("x")
+    if not (count.isdecimal() and each.isdecimal() and int(count) > 1 and int(each) > 0):
+        raise argparse.ArgumentTypeError(f"{word}: expected hosts and ranks of each, such as 2x4")
+    return int(count), int(each)
+
+
+def compare(subjects, args, price, console):
+    """Shows how good the choice of each is; the rows of a file."""
+    regrets, times, rows = {}, {}, []
+    for subject in subjects:
+        found = measure(subject, args, price, console)
+        own = {case: regret_of(batches) for case, batches in found.items()}
+        own = {case: value for case, value in own.items() if value is not None}
+        if not own:
+            continue
+        regrets[subject.name, subject.place] = own
+        for case, (regret, noise) in own.items():
+            default = [s for (label, _), b in found[case].items() if label is None for s in b]
+            times[subject.name, subject.place, case] = lower_quartile(default)
+            what = {"library": subject.name, "place": subject.place, "ranks": subject.ranks}
+            what |= {"operation": case[0], "bytes": case[1], "regret": regret, "noise": noise}
+            rows.append(what)
+    show(console, regrets, times)
+    return rows
 
 
 def main():
     args, console = parse_arguments(), peers.make_console()
     args.out.mkdir(parents=True, exist_ok=True)
+    price = programs.find(args.prefix).price
     present, absent = peers.implementations(args)
     machine = peers.environment_of_machine(present)
     peers.warn_if_busy(machine, console)
-    price = programs.find(args.prefix).price
-    regrets, times, rows = {}, {}, []
-    for one in present:
-        if args.only and one.name not in args.only:
-            continue
-        program = peers.compile_with(one, "collective_times", args.out)
-        for ranks in args.ranks:
-            found = measure(one, program, ranks, args, price, console)
-            own = {case: regret_of(batches) for case, batches in found.items()}
-            own = {case: value for case, value in own.items() if value is not None}
-            if not own:
-                continue
-            regrets[one.name, ranks] = own
-            for case in own:
-                default = [s for (label, _), b in found[case].items() if label is None for s in b]
-                times[one.name, case] = lower_quartile(default)
-                row = dict(zip(("operation", "bytes", "ranks"), case, strict=True))
-                rows.append({"library": one.name, **row, "regret": own[case][0], "noise": own[case][1]})
-    show(console, regrets, times)
+    if args.hosts:
+        host_room, launchers = peers_over_hosts.rooms(args.peers.resolve())
+        try:
+            with host_room.Hosts(max(count for count, _ in args.hosts)) as hosts:
+                rows = compare(over_hosts(args, hosts, launchers), args, price, console)
+        except host_room.CannotError as reason:
+            sys.exit(f"regret_peers: without hosts: {reason}")
+    else:
+        rows = compare(on_this_machine(args, present), args, price, console)
     peers.tell_gaps(args, absent, [], console)
-    peers.finish(args, "regret_peers.json", machine, {"rows": rows}, console)
+    name = "regret_peers_hosts.json" if args.hosts else "regret_peers.json"
+    peers.finish(args, name, machine, {"rows": rows}, console)
 
 
 if __name__ == "__main__":
