@@ -182,14 +182,22 @@ class Reader {
   Line* line_;
 };
 
-/// "bcast of 2048 to 8191 bytes among 4 ranks".
+/// "", which is one node, or " on 2 nodes".
+bool parse_nodes(const char* text, MeasuredChoice* choice) {
+  if (*text == '\0') return true;
+  int end = 0;
+  if (std::sscanf(text, " on %9d nodes%n", &choice->nodes, &end) != 1 || end == 0) return false;
+  return text[end] == '\0' && choice->nodes >= 2 && choice->ranks % choice->nodes == 0;
+}
+
+/// "bcast of 2048 to 8191 bytes among 4 ranks", also "… on 2 nodes".
 bool parse_case(const std::string& text, MeasuredChoice* choice) {
   char name[32];
   long long min = 0, max = 0;
   int end = 0;
   const int read = std::sscanf(text.c_str(), "%31[a-z_] of %18lld to %18lld bytes among %9d ranks%n", name,
                                &min, &max, &choice->ranks, &end);
-  if (read != 4 || static_cast<std::size_t>(end) != text.size()) return false;
+  if (read != 4 || end == 0 || !parse_nodes(text.c_str() + end, choice)) return false;
   choice->bytes_min = min;
   choice->bytes_max = max;
   for (int operation = 0; operation < kOperations; ++operation) {
@@ -316,7 +324,8 @@ class Taker {
     MeasuredChoice choice;
     if (!parse_case(path_[1], &choice))
       return refuse("\"" + path_[1] +
-                    "\" is no case: expected \"OPERATION of BYTES to BYTES bytes among N ranks\"");
+                    "\" is no case: expected \"OPERATION of BYTES to BYTES bytes among N ranks\", and "
+                    "\" on M nodes\" where N is a multiple of M, two or more");
     if (!parse_algorithm(algorithm, &choice)) return refuse_value('"' + algorithm + '"');
     table_->choices.push_back(choice);
     return true;

@@ -3,7 +3,8 @@
 //
 //   {"tasuki_tuning": 1, "machine": "…", "messages": {"cache": {"software_ns": 400, …}, …}, "node_segment":
 //   {…}, …,
-//    "choices": {"bcast of 1024 to 8191 bytes among 4 ranks": "chain/4096", …}, "made_on": {…}}
+//    "choices": {"bcast of 1024 to 8191 bytes among 4 ranks": "chain/4096",
+//                "bcast of 0 to 64 bytes among 4 ranks on 2 nodes": "binomial", …}, "made_on": {…}}
 //
 // What it does not name keeps the built-in value. A file that is bad in any place is refused as a whole, with
 // the line and the reason: half a table would mix two machines.

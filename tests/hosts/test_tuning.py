@@ -44,7 +44,7 @@ def test_tune_measures_the_network_and_jobs_choose_by_it(make_hosts):
     settings = {"TASUKI_TUNING_FILE": str(table), "TASUKI_EXPLAIN": "all"}
     done = hosts[0].run([MPIEXEC, "--host", "node1:2,node2:2", program], environment=settings)
     assert done.returncode == 0, done.text
-    told = re.findall(r"rank (\d): .* among 4 ranks: .*predicted (\S+) ms", done.stderr)
+    told = re.findall(r"rank (\d): .* among 4 ranks on 2 nodes: .*predicted (\S+) ms", done.stderr)
     assert {rank for rank, ms in told if float(ms) >= 1000} == {"0", "1", "2", "3"}, done.text
 
 

@@ -75,6 +75,32 @@ def test_a_choice_that_the_table_names_is_taken_and_a_setting_goes_before_it(run
     assert "barrier of 0 bytes among 2 ranks: flag_based (wanted)" in other
 
 
+def test_a_choice_on_nodes_is_taken_on_so_many_nodes_alone(build, mpiexec, tmp_path):
+    table, program = tmp_path / "nodes.json", build("launch.c")
+    case = "barrier of 0 to 0 bytes among 4 ranks on 2 nodes"
+    places = {
+        "on one node": (),
+        "on 2 nodes": ("--nodes", 2),
+        "on 2 nodes, one by one": ("--nodes", 2, "--map-by", "node"),
+        "on 3 nodes": ("--nodes", 3),
+        "on 4 nodes": ("--nodes", 4),
+    }
+    table.write_text(json.dumps({"tasuki_tuning": 1, "choices": {case: "dissemination"}}))
+    settings = {"TASUKI_TUNING_FILE": str(table), "TASUKI_EXPLAIN": "all"}
+    told = {}
+    for place, words in places.items():
+        done = mpiexec("-n", 4, *words, program, environment=settings)
+        assert done.returncode == 0, done.text
+        lines = re.findall(r"rank (\d): barrier of 0 bytes (among 4 ranks.*), predicted", done.stderr)
+        assert sorted(rank for rank, _ in lines) == list("0123"), done.text
+        assert len({line for _, line in lines}) == 1, "all ranks choose alike: " + done.text
+        told[place] = lines[0][1]
+    assert told.pop("on 2 nodes") == "among 4 ranks on 2 nodes: dissemination (wanted)"
+    assert not any("(wanted)" in line for line in told.values()), told
+    assert told["on 4 nodes"].startswith("among 4 ranks on 4 nodes: ")
+    assert told["on one node"].startswith("among 4 ranks: ")
+
+
 @pytest.mark.parametrize("launched", [True, False])
 def test_a_table_of_another_machine_is_refused_by_name(build, mpiexec, tmp_path, launched):
     program = build("launch.c")

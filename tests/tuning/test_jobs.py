@@ -69,7 +69,8 @@ def test_over_nodes_the_formulas_say_what_the_library_says(tools, network):
     assert done.returncode == 0, done.stderr
     for case, (series, _, ns) in zip(cases, answers, strict=True):
         found = re.search(
-            rf": {case.operation} of {case.bytes} bytes among 4 ranks: (\w+).*, predicted (\S+) ([um]s);",
+            rf": {case.operation} of {case.bytes} bytes among 4 ranks on 2 nodes: (\w+).*"
+            r", predicted (\S+) ([um]s);",
             done.stderr,
         )
         assert found, (case, done.stderr)

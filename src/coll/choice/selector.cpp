@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <cstdio>
 
 #include "base/variables/collective_operations.hpp"
@@ -24,17 +25,17 @@ struct TimeText {
   char text[32];
 };
 
-std::uint64_t case_of(const Problem& problem, const Selection& selection) {
+/// Of a selection that is told: its number of ranks and so on, as the line differs by.
+auto case_of(const Problem& problem, const Selection& selection) {
   const auto octave = std::bit_width(static_cast<std::uint64_t>(problem.bytes));
-  return static_cast<std::uint64_t>(problem.size) << 32 | static_cast<std::uint64_t>(octave) << 16 |
-         static_cast<std::uint64_t>(problem.blocking ? 1 : 0) << 15 |
-         static_cast<std::uint64_t>(selection.algorithm);
+  return SelectionExplainer::Case{problem.size, problem.nodes, octave, problem.blocking ? 1 : 0,
+                                  selection.algorithm};
 }
 
 }  // namespace
 
 void SelectionExplainer::chosen(const Problem& problem, const Selection& selection) {
-  const std::uint64_t one = case_of(problem, selection);
+  const Case one = case_of(problem, selection);
   if (cases_.size() == kCasesMax || std::find(cases_.begin(), cases_.end(), one) != cases_.end()) return;
   cases_.push_back(one);
   char segments[64] = "";
@@ -47,9 +48,11 @@ void SelectionExplainer::chosen(const Problem& problem, const Selection& selecti
                   algorithm_table()[static_cast<std::size_t>(selection.runner_up)].name,
                   TimeText(selection.runner_up_ns).text);
   }
-  std::fprintf(stderr, "tasuki: rank %d: %s%s of %lld bytes among %d ranks: %s%s%s, predicted %s; %s\n",
+  char nodes[32] = "";
+  if (problem.nodes > 1) std::snprintf(nodes, sizeof nodes, " on %d nodes", problem.nodes);
+  std::fprintf(stderr, "tasuki: rank %d: %s%s of %lld bytes among %d ranks%s: %s%s%s, predicted %s; %s\n",
                rank_, problem.blocking ? "" : "nonblocking ", operation_row(problem.operation).name,
-               static_cast<long long>(problem.bytes), problem.size,
+               static_cast<long long>(problem.bytes), problem.size, nodes,
                algorithm_table()[static_cast<std::size_t>(selection.algorithm)].name, segments,
                selection.wanted ? " (wanted)" : "", TimeText(selection.predicted_ns).text, runner_up);
   if (cases_.size() == kCasesMax)

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -21,17 +20,18 @@
 namespace tasuki {
 
 /// Says on standard error which algorithms are chosen, one line for each case that differs in operation,
-/// algorithm, ranks or size (as a power of two): TASUKI_EXPLAIN.
+/// algorithm, ranks, nodes or size (as a power of two): TASUKI_EXPLAIN.
 class SelectionExplainer {
  public:
   static constexpr std::size_t kCasesMax = 256;
+  using Case = std::array<int, 5>;  // what a line differs by
 
   explicit SelectionExplainer(int rank) : rank_(rank) {}
   void chosen(const Problem& problem, const Selection& selection);
 
  private:
   int rank_;
-  std::vector<std::uint64_t> cases_;
+  std::vector<Case> cases_;
 };
 
 class Selector {

@@ -74,7 +74,7 @@ TEST(TableTest, FormerNamesAreTaken) {
 }
 
 /// Nothing of a table that is refused is taken.
-void expect_refused(const char* text, const char* reason) {
+void expect_refused(const std::string& text, const std::string& reason) {
   Table table;
   Parameters& parameters = table.parameters;
   parameters.turn_ns = 4711;
@@ -139,16 +139,6 @@ TEST(TableTest, BadChoicesAndMachinesAreRefusedWithLineAndReason) {
        "line 2: made_on.library = 2, expected a text"},
       {"{\"tasuki_tuning\": 1,\n\"made_on\": {\"kernel\": \"6\"}}",
        "line 2: made_on.kernel = \"6\", but there is no such parameter"},
-      {"{\"tasuki_tuning\": 1,\n\"choices\": {\"bcast among 4 ranks\": \"chain\"}}",
-       "line 2: \"bcast among 4 ranks\" is no case: expected \"OPERATION of BYTES to BYTES bytes among N "
-       "ranks\""},
-      {"{\"tasuki_tuning\": 1,\n\"choices\": {\"broadcast of 8 to 9 bytes among 4 ranks\": \"chain\"}}",
-       "line 2: \"broadcast of 8 to 9 bytes among 4 ranks\" is no case: expected \"OPERATION of BYTES to "
-       "BYTES "
-       "bytes among N ranks\""},
-      {"{\"tasuki_tuning\": 1,\n\"choices\": {\"bcast of 9 to 8 bytes among 4 ranks\": \"chain\"}}",
-       "line 2: \"bcast of 9 to 8 bytes among 4 ranks\" is no case: expected \"OPERATION of BYTES to BYTES "
-       "bytes among N ranks\""},
       {"{\"tasuki_tuning\": 1,\n\"choices\": {\"bcast of 8 to 9 bytes among 4 ranks\": \"lanes\"}}",
        "line 2: choices.bcast of 8 to 9 bytes among 4 ranks = \"lanes\", expected an algorithm of the "
        "operation, or ALGORITHM/SEGMENT_BYTES"},
@@ -160,6 +150,28 @@ TEST(TableTest, BadChoicesAndMachinesAreRefusedWithLineAndReason) {
        "ALGORITHM/SEGMENT_BYTES"},
   };
   for (const auto& [text, reason] : cases) expect_refused(text, reason);
+}
+
+TEST(TableTest, WhatIsNoCaseIsRefusedWithTheFormOfOne) {
+  for (const char* one : {
+           "bcast among 4 ranks",
+           "broadcast of 8 to 9 bytes among 4 ranks",
+           "bcast of 9 to 8 bytes among 4 ranks",
+           "bcast of 8 to 9 bytes among 0 ranks",
+           "bcast of 8 to 9 bytes among 4 ranks on 3 nodes",
+           "bcast of 8 to 9 bytes among 4 ranks on 8 nodes",
+           "bcast of 8 to 9 bytes among 4 ranks on 1 nodes",
+           "bcast of 8 to 9 bytes among 4 ranks on -2 nodes",
+           "bcast of 8 to 9 bytes among 4 ranks on 2",
+           "bcast of 8 to 9 bytes among 4 ranks on 2 hosts",
+           "bcast of 8 to 9 bytes among 4 ranks on 2 nodes of 2",
+       }) {
+    const std::string text = one;
+    expect_refused("{\"tasuki_tuning\": 1,\n\"choices\": {\"" + text + "\": \"chain\"}}",
+                   "line 2: \"" + text +
+                       "\" is no case: expected \"OPERATION of BYTES to BYTES bytes among N ranks\", and \" "
+                       "on M nodes\" where N is a multiple of M, two or more");
+  }
 }
 
 TEST(TableTest, MeasuredChoicesHoldForTheirCases) {
@@ -195,6 +207,52 @@ TEST(TableTest, MeasuredChoicesHoldForTheirCases) {
   problem.nodes = 1;
   problem.size = 5;
   EXPECT_STREQ(algorithm(), "");
+}
+
+TEST(TableTest, ChoicesOnNodesHoldForEquallyManyRanksOnSoManyNodes) {
+  Table table;
+  std::string error;
+  ASSERT_TRUE(parse_table(R"({"tasuki_tuning": 1, "choices": {
+      "bcast of 8 to 4096 bytes among 8 ranks on 2 nodes": "chain/4096",
+      "bcast of 8 to 4096 bytes among 8 ranks on 4 nodes": "binomial"}})",
+                          &table, &error))
+      << error;
+  const auto algorithm = [&](const Problem& problem) {
+    const MeasuredChoice* choice = measured_for(problem, table.choices);
+    return choice == nullptr ? "" : algorithm_table()[static_cast<std::size_t>(choice->algorithm)].name;
+  };
+  Problem on_two{.operation = Operation::kBcast, .size = 8, .bytes = 1024, .blocking = true};
+  on_two.nodes = 2;
+  on_two.node_ranks_max = 4;
+  EXPECT_STREQ(algorithm(on_two), "chain");
+  EXPECT_EQ(measured_for(on_two, table.choices)->segment_bytes, 4096);
+  Problem other = on_two;
+  other.composed = true;
+  EXPECT_STREQ(algorithm(other), "chain");
+  other.nodes = 4;
+  EXPECT_STREQ(algorithm(other), "") << "1 to 4 ranks each";
+  other.node_ranks_max = 2;
+  EXPECT_STREQ(algorithm(other), "binomial");
+  other.nodes = 8;
+  other.node_ranks_max = 1;
+  EXPECT_STREQ(algorithm(other), "");
+  other = on_two;
+  other.node_ranks_max = 7;
+  EXPECT_STREQ(algorithm(other), "") << "1 and 7 ranks";
+  other = on_two;
+  other.consecutive = false;
+  EXPECT_STREQ(algorithm(other), "") << "dealt out to the nodes one by one";
+  other = on_two;
+  other.several_jobs = true;
+  EXPECT_STREQ(algorithm(other), "") << "the others may have another table";
+  other = on_two;
+  other.blocking = false;
+  EXPECT_STREQ(algorithm(other), "");
+  other = on_two;
+  other.nodes = 1;
+  other.node_ranks_max = 8;
+  other.node_segment = true;
+  EXPECT_STREQ(algorithm(other), "");
 }
 
 TEST(TableTest, ATableSaysWhereItHolds) {
