@@ -126,7 +126,7 @@ _tasuki() {
     --times|--times=) _tasuki_files ;;
     --host|--host=) ;;
     --prefix|--prefix=) _tasuki_folders ;;
-    *) options="-o --out -n --ranks --budget --operations --table --from --times --only-messages --host --check --no-check --prefix --help" ;;
+    *) options="-o --out --install -n --ranks --budget --operations --table --from --times --only-messages --host --check --no-check --prefix --help" ;;
   esac ;;
   esac
   [ -n "$options" ] || return

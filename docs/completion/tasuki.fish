@@ -106,6 +106,7 @@ complete -c tasuki -n '__fish_seen_subcommand_from trace' -l csv -d 'Print every
 complete -c tasuki -n '__fish_seen_subcommand_from trace' -l help -d 'print what the command takes'
 complete -c tasuki -n __fish_use_subcommand -f -a tune -d 'fits the table by which the library chooses among the algorithms of its collectives and who copies a message'
 complete -c tasuki -n '__fish_seen_subcommand_from tune' -s o -l out -r -F -d 'The table to write'
+complete -c tasuki -n '__fish_seen_subcommand_from tune' -l install -d 'Write it into the installation'
 complete -c tasuki -n '__fish_seen_subcommand_from tune' -s n -l ranks -x -d 'Numbers of ranks to measure with'
 complete -c tasuki -n '__fish_seen_subcommand_from tune' -l budget -x -d 'For everything'
 complete -c tasuki -n '__fish_seen_subcommand_from tune' -l operations -x -d 'Only these operations'

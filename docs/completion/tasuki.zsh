@@ -163,6 +163,7 @@ case $command in
     _arguments \
       '-o[The table to write]:FILE:_files' \
       '--out[The table to write]:FILE:_files' \
+      '--install[Write it into the installation]' \
       '-n[Numbers of ranks to measure with]:N[,N…:' \
       '--ranks[Numbers of ranks to measure with]:N[,N…:' \
       '--budget[For everything]:TIME:' \

@@ -3,9 +3,10 @@
 import json
 import os
 import re
+import shutil
 
 import pytest
-from harness import run_command
+from harness import PREFIX, run_command
 
 CHOICE = re.compile(
     r"tasuki: rank 0: (?:nonblocking )?\w+ of \d+ bytes among 2 ranks: \w+.*, predicted ([\d.e+-]+) (us|ms);"
@@ -141,6 +142,54 @@ def test_all_ranks_choose_by_the_same_table_whatever_each_would_read(mpiexec, bu
             told[int(rank)].append(float(time) * (1000 if unit == "ms" else 1))
         assert told[0] and told[0] == told[1], done.text
         assert all((time > 10000) == is_slow for time in told[0]), done.text
+
+
+@pytest.fixture
+def installation(tmp_path):
+    """An installation of its own: (mpiexec, the place of its table)."""
+    for folder in ("lib", "libexec", "include"):
+        (tmp_path / folder).symlink_to(PREFIX / folder)
+    (tmp_path / "bin").mkdir()
+    shutil.copy(PREFIX / "bin/mpiexec", tmp_path / "bin")
+    (tmp_path / "etc/tasuki").mkdir(parents=True)
+    return tmp_path / "bin/mpiexec", tmp_path / "etc/tasuki/tuning.json"
+
+
+def test_jobs_choose_by_the_table_of_the_installation_if_no_other_one_is_named(installation, build, tmp_path):
+    mpiexec, table = installation
+    program, other, case = build("launch.c"), tmp_path / "other.json", "barrier of 0 to 0 bytes among 2 ranks"
+    choices = {"tasuki_tuning": 1, "choices": {case: "dissemination"}}
+    other.write_text('{"tasuki_tuning": 1}')
+
+    def told(**environment):
+        settings = {"TASUKI_EXPLAIN": "all", **environment}
+        done = run_command(mpiexec, "-n", 2, program, environment=settings)
+        assert done.returncode == 0, done.text
+        found = re.findall(r"rank \d: barrier of 0 bytes among 2 ranks: (\w+)", done.stderr)
+        assert len(set(found)) == 1, "all ranks choose alike: " + done.text
+        info = json.loads(run_command(mpiexec, "--info=json", environment=environment).stdout)
+        assert info["installed_tuning_file"] == str(table)
+        warnings = [line for line in done.stderr.splitlines() if line.startswith("mpiexec: ")]
+        return found[0], warnings, info["installed_tuning"], info["installed_tuning_reason"]
+
+    assert told() == ("flag_based", [], False, f"{table} is not there; `tasuki tune --install` makes it")
+    table.write_text(json.dumps(choices))
+    assert told() == ("dissemination", [], True, f"{table} is there")
+    assert told(TASUKI_TUNING_FILE="")[0] == "flag_based"
+    assert told(TASUKI_TUNING_FILE=str(other))[0] == "flag_based"
+    table.write_text(json.dumps(choices | {"made_on": {"processors": 4096}}))
+    algorithm, warnings, used, reason = told()
+    assert (algorithm, warnings, used) == ("flag_based", [], False), (
+        "another machine's says nothing each time"
+    )
+    assert reason.startswith(f"{table} is not used: it was made for 4096 processors; here: ")
+    assert told(TASUKI_TUNING_FOREIGN="allow")[0] == "dissemination"
+    table.write_text('{"tasuki_tuning": 1,\n"crowd": {"turn_ns": -1}}')
+    algorithm, warnings, used, _ = told()
+    assert (algorithm, used) == ("flag_based", False)
+    (warning,) = warnings
+    assert warning.startswith(f"mpiexec: {table}: line 2: crowd.turn_ns = -1, expected a number"), warning
+    assert warning.endswith("; the built-in parameters are used"), warning
 
 
 def test_the_choice_of_flags_is_told_once_for_each_case(run):

@@ -4,6 +4,7 @@ tests/suite."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -65,6 +66,18 @@ def test_times_of_a_file_become_a_table(prefix, times, tmp_path):
     assert "\n0 of " in again.stdout, "the second time there is nothing left to change"
 
 
+def test_a_table_is_put_into_the_installation(prefix, times, tmp_path):
+    tree = tmp_path / "tree"
+    shutil.copytree(prefix, tree, symlinks=True)
+    (tree / "bin/mpiexec").unlink()
+    shutil.copy(prefix / "bin/mpiexec", tree / "bin")  # it tells its installation by its own place
+    done = tune("--from", times, "--no-check", "--install", folder=tmp_path, prefix=tree)
+    assert done.returncode == 0, done.stderr
+    path = tree / "etc/tasuki/tuning.json"
+    assert f"{path} is written; jobs of this installation choose by it" in done.stdout.replace("\n", " ")
+    assert tables.load(path, made_up.PRICE).made_on == tables.this_machine()
+
+
 def test_the_built_in_parameters_are_fitted_by_their_makers(prefix, times, tmp_path):
     words = ["--prefix", prefix, "--out", tmp_path, "--from", times, "--processors", made_up.PROCESSORS]
     done = call(made_up.ROOT / "bench" / "fit_collectives.py", *words, folder=tmp_path)
@@ -90,6 +103,7 @@ def test_the_built_in_parameters_are_fitted_by_their_makers(prefix, times, tmp_p
         (["--from", "negative.json"], "negative.json: seconds = -1, expected a time above 0"),
         (["-o", "nowhere/table.json"], "nowhere/table.json: cannot be written"),
         (["-o", "."], ".: cannot be written"),
+        (["-o", "a.json", "--install"], "-o a.json: expected no file with --install"),
     ],
 )
 def test_what_makes_no_sense_is_refused(prefix, tmp_path, words, reason):

@@ -35,6 +35,14 @@ Host = Annotated[
         help="Only the network between these hosts, as mpiexec --host takes them; all hosts are alike.",
     ),
 ]
+Out = Annotated[
+    Path | None,
+    typer.Option("-o", "--out", metavar="FILE", help="The table to write; tuning.json when not given."),
+]
+Install = Annotated[
+    bool, typer.Option("--install", help="Write it into the installation, whose jobs then choose by it.")
+]
+Times = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the times, for --from.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -42,9 +50,8 @@ def register(app: typer.Typer) -> None:
 
 
 def tune(
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The table to write.")] = Path(
-        "tuning.json"
-    ),
+    out: Out = None,
+    install: Install = False,
     ranks: Annotated[
         str, typer.Option("-n", "--ranks", metavar="N[,N…]", help="Numbers of ranks to measure with.")
     ] = "2,4,8",
@@ -56,7 +63,7 @@ def tune(
     ] = "",
     table: Table = None,
     source: Source = None,
-    times: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the times, for --from.")] = None,
+    times: Times = None,
     only_messages: Annotated[
         bool, typer.Option("--only-messages", help="Only who copies messages; prints every way by size.")
     ] = False,
@@ -88,19 +95,19 @@ def tune(
 
         tasuki tune --host a:2,b:2 --table tuning.json -o hosts.json     adds the network between hosts
 
-    Then: `TASUKI_TUNING_FILE=tuning.json mpiexec …`. The table holds for this machine and this version of the
-    library; elsewhere it is refused. docs/tuning.md describes the file.
+        tasuki tune --install                         all jobs of this installation choose by it from then on
+
+    Then: `TASUKI_TUNING_FILE=tuning.json mpiexec …`, but for `--install`. The table holds for this machine
+    and this version of the library; elsewhere it is refused. docs/tuning.md describes the file.
     """
     from tasuki.tuning import TuningError
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as by Ctrl-C, so that no job is left behind
-    if only_messages and (source is not None or times is not None):
-        raise Refusal("tune: --only-messages: takes no --from and no --times")
-    if host and (only_messages or source is not None or times is not None):
-        raise Refusal(f"tune: --host {host}: takes no --only-messages, --from and --times")
-    for path in filter(None, (out, times)):
-        must_be_writable(path)
+    must_fit_together(host, only_messages, source, times)
     try:
+        out = out_of(out, install, prefix)
+        for path in filter(None, (out, times)):
+            must_be_writable(path)
         if host:
             run_network(host, budget, table, prefix, out)
         elif only_messages:
@@ -109,6 +116,15 @@ def tune(
             run(ranks, budget, operations, table, source, check, prefix, out, times)
     except TuningError as error:
         raise Refusal(f"tune: {error}") from None
+    use = "jobs of this installation choose by it" if install else f"use it by TASUKI_TUNING_FILE={out}"
+    make_console().print(f"{out} is written; {use}")
+
+
+def must_fit_together(host: str, only_messages: bool, source: Path | None, times: Path | None) -> None:
+    if only_messages and (source is not None or times is not None):
+        raise Refusal("tune: --only-messages: takes no --from and no --times")
+    if host and (only_messages or source is not None or times is not None):
+        raise Refusal(f"tune: --host {host}: takes no --only-messages, --from and --times")
 
 
 def make_console():
@@ -139,7 +155,6 @@ def run_messages(budget, table, check, prefix, out) -> None:
     show.show_ways(console, founds)
     show.show_messages(console, tables.parameters(found.price), founds)
     tables.save(new, out)
-    console.print(f"use it by TASUKI_TUNING_FILE={out}")
 
 
 def run_network(host, budget, table, prefix, out) -> None:
@@ -155,7 +170,6 @@ def run_network(host, budget, table, prefix, out) -> None:
     new = network.tuned(old, rows)
     show.show_network(console, tables.parameters(found.price, "tcp"), rows, old, new)
     tables.save(new, out)
-    console.print(f"use it by TASUKI_TUNING_FILE={out}")
 
 
 def run(ranks, budget, operations, table, source, check, prefix, out, times) -> None:
@@ -178,7 +192,7 @@ def run(ranks, budget, operations, table, source, check, prefix, out, times) -> 
     tables.save(outcome.new, out)
     if times is not None:
         write_times(times, outcome)
-    console.print(f"{outcome.seconds:.0f} s; use it by TASUKI_TUNING_FILE={out}")
+    console.print(f"{outcome.seconds:.0f} s")
 
 
 @contextlib.contextmanager
@@ -229,6 +243,22 @@ def operations_of(text: str) -> tuple[str, ...]:
         if word not in OPERATIONS:
             raise Refusal(f"tune: --operations {text}: {word!r}, expected some of {', '.join(OPERATIONS)}")
     return tuple(dict.fromkeys(words))
+
+
+def out_of(out: Path | None, install: bool, prefix: Path | None) -> Path:
+    """The table to write."""
+    from tasuki.tuning import programs
+
+    if not install:
+        return out or Path("tuning.json")
+    if out is not None:
+        raise Refusal(f"tune: -o {out}: expected no file with --install, which has a place of its own")
+    path = programs.installed_table(programs.find(prefix))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Refusal(f"tune: --install: {path.parent}: {error.strerror}") from None
+    return path
 
 
 def must_be_writable(path: Path) -> None:

@@ -44,8 +44,10 @@ def cost_seconds(question: Question, times: Mapping[str, float]) -> float:
 
 
 def environment(**settings: str) -> dict[str, str]:
-    """Ours, but for settings of the library: what is measured is what a job without wishes does."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("TASUKI_")} | settings
+    """Ours, but for settings of the library, and without a tuning table of the installation: what is measured
+    is what a job without wishes does."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("TASUKI_")}
+    return own | {"TASUKI_TUNING_FILE": ""} | settings
 
 
 def word_of(question: Question) -> str:

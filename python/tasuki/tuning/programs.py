@@ -4,7 +4,9 @@ formulas."""
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
+import subprocess
 from pathlib import Path
 
 import tasuki
@@ -18,6 +20,15 @@ class Programs:
     price: Path  # tools/price.cpp
     message_ways: Path  # bench/message_ways.cpp
     network_ways: Path  # bench/network_ways.cpp
+
+
+def installed_table(programs: Programs) -> Path:
+    """The file whose table jobs of that installation choose by, if their users name no other one."""
+    words = [str(programs.mpiexec), "--info=json"]
+    done = subprocess.run(words, env=os.environ | {"TASUKI_TUNING_FILE": ""}, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise TuningError(f"{' '.join(words)}: {done.stderr.strip()}")
+    return Path(json.loads(done.stdout)["installed_tuning_file"])
 
 
 def find(prefix: Path | str | None = None) -> Programs:

@@ -243,7 +243,8 @@ constexpr std::array<Setting, std::size(kRows) + kOperations> kSettings = [] {
 constexpr TextSetting kTextSettings[] = {
     {"TASUKI_TUNING_FILE", &Config::tuning_file, "the path of a file",
      "the table of the machine's parameters from which the algorithms of collectives are chosen "
-     "(docs/tuning.md); automatic: those of the library"},
+     "(docs/tuning.md); automatic: that of the installation (`tasuki tune --install`), else the library's "
+     "own"},
     {"TASUKI_NET_LIBRARY", &Config::net_library, "the path of a file",
      "the libfabric that carries packets between hosts; automatic: libfabric.so.1 as the system finds it"},
     {"TASUKI_NET_PROVIDER", &Config::net_provider, "a name that fi_info gives, like tcp or verbs;ofi_rxm",

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <filesystem>
 
 #include "heap/choice/facts.hpp"
 #include "heap/interface.hpp"
@@ -41,14 +42,21 @@ bool inherits(const Application& application, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// A file of our installation, or an empty string. `directory_from_bin` leads there from mpiexec's.
-std::string installed(const char* directory_from_bin, const char* name, int access_mode) {
+/// mpiexec's own directory, or an empty string.
+std::string bin_directory() {
   char own[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", own, sizeof own);
   if (length <= 0 || length == static_cast<ssize_t>(sizeof own)) return {};
   std::string directory(own, static_cast<std::size_t>(length));
   directory.resize(directory.rfind('/'));
-  const std::string path = directory + "/" + directory_from_bin + "/" + name;
+  return directory;
+}
+
+/// A file of our installation, or an empty string. `directory_from_bin` leads there from mpiexec's.
+std::string installed(const char* directory_from_bin, const char* name, int access_mode) {
+  const std::string bin = bin_directory();
+  if (bin.empty()) return {};
+  const std::string path = bin + "/" + directory_from_bin + "/" + name;
   return access(path.c_str(), access_mode) == 0 ? path : std::string();
 }
 
@@ -158,6 +166,13 @@ std::string installed_command(const char* name) {
 
 std::string installed_program(const char* name) {
   return installed(TASUKI_LIBEXECDIR_FROM_BINDIR, name, X_OK);
+}
+
+std::string configuration_path(const char* name) {
+  const std::string bin = bin_directory();
+  if (bin.empty()) return {};
+  const std::filesystem::path path = bin + "/" TASUKI_SYSCONFDIR_FROM_BINDIR "/tasuki/" + name;
+  return path.lexically_normal();
 }
 
 }  // namespace tasuki::launch

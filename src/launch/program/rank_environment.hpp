@@ -75,4 +75,8 @@ std::string installed_command(const char* name);
 /// A program of that installation that is not for users, or an empty string.
 std::string installed_program(const char* name);
 
+/// Where a file lies that sets that installation up (etc/tasuki/NAME), whether it is there or not; an empty
+/// string where this program does not know its own place.
+std::string configuration_path(const char* name);
+
 }  // namespace tasuki::launch

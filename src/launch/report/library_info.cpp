@@ -11,6 +11,7 @@
 #include "job/network_offers.hpp"
 #include "job/wire/lineage.hpp"
 #include "launch/base/format.hpp"
+#include "launch/program/installed_tuning.hpp"
 #include "launch/program/rank_environment.hpp"
 #include "launch/report/kernel_features.hpp"
 #include "node/processors.hpp"
@@ -27,6 +28,7 @@ struct Now {
   wire::WireChoice joining;           // of a program that is started without mpiexec
   NetworkOffers network;              // not in the Markdown
   std::vector<KernelFeature> kernel;  // as these
+  InstalledTuning tuning;             // and this
   bool bold;
 };
 
@@ -74,6 +76,26 @@ std::string copy_thresholds_text() {
       static_cast<long long>(cache.cooperative_bytes_min));
 }
 
+/// Why jobs choose by the table of this installation, or do not.
+std::string tuning_reason(const Now& now) {
+  const InstalledTuning& tuning = now.tuning;
+  const std::string before = now.config.tuning_file.empty() ? "" : ", but TASUKI_TUNING_FILE goes before it";
+  switch (tuning.state) {
+    case InstalledTuning::State::kAbsent:
+      return tuning.path + " is not there; `tasuki tune --install` makes it";
+    case InstalledTuning::State::kUsed:
+      return tuning.path + " is there" + before;
+    case InstalledTuning::State::kForeign:
+    case InstalledTuning::State::kBad:
+      break;
+  }
+  return tuning.path + " is not used: " + tuning.reason;
+}
+
+bool has_installed_tuning(const Now& now) {
+  return now.tuning.state == InstalledTuning::State::kUsed;
+}
+
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
@@ -112,6 +134,8 @@ std::string table(const Now& now) {
   text += item("processors", std::to_string(local::processors_available()));
   text += item("who copies a message", std::string("as on processors of ") + maker_text(processor_maker()));
   text += paragraph(copy_thresholds_text() + "A tuning table or a setting goes before it.");
+  text += item("tuning table of this installation", has_installed_tuning(now) ? "yes" : "no");
+  text += paragraph(tuning_reason(now) + ".");
   text += item("heap of several ranks", now.heap.global ? "global" : "private");
   text += paragraph(std::string("Because ") + now.heap.reason + ".");
   text += item("a program started here by itself", wire::joining_text(now.joining.joining));
@@ -237,6 +261,9 @@ std::string json(const Now& now) {
          field("heap_reason", json_text(now.heap.reason)) + ",\n  " +
          field("joins", json_text(wire::joining_text(now.joining.joining))) + ",\n  " +
          field("joins_reason", json_text(now.joining.reason)) + ",\n  " +
+         field("installed_tuning", has_installed_tuning(now) ? "true" : "false") + ",\n  " +
+         field("installed_tuning_file", json_text(now.tuning.path)) + ",\n  " +
+         field("installed_tuning_reason", json_text(tuning_reason(now))) + ",\n  " +
          field("settings", array(settings(), of_setting)) + ",\n  " +
          field("text_settings", array(text_settings(), of_text)) + ",\n  " +
          field("algorithms", array(algorithm_table(), of_algorithm)) + ",\n  " +
@@ -305,12 +332,14 @@ bool info_text(InfoForm form, const char* const* environment, const std::vector<
           .joining = choose_wire(wire::gather_wire_facts()),
           .network = {},
           .kernel = {},
+          .tuning = {},
           .bold = bold};
   std::string warning;
   if (!read_settings(environment, &now.config, error, &warning)) return false;
   if (form != InfoForm::kMarkdown) {
     now.network = look_for_networks(now.config);
     now.kernel = look_for_kernel_features();
+    now.tuning = read_installed_tuning(now.config.tuning_foreign != 0);
   }
   *text = form == InfoForm::kTable ? table(now) : form == InfoForm::kJson ? json(now) : markdown();
   return true;

@@ -15,6 +15,7 @@
 
 #include "heap/interface.hpp"
 #include "launch/base/format.hpp"
+#include "launch/program/installed_tuning.hpp"
 #include "launch/program/mpi_libraries.hpp"
 #include "node/processors.hpp"
 #include "tuning/table.hpp"
@@ -52,6 +53,11 @@ std::string tuning_file(const RankEnvironment& environment) {
   return file != nullptr ? file : "";
 }
 
+bool allows_foreign(const RankEnvironment& environment) {
+  const char* foreign = environment.get("TASUKI_TUNING_FOREIGN");
+  return foreign != nullptr && strcasecmp(foreign, "allow") == 0;
+}
+
 }  // namespace
 
 Refusal cannot_run(int rank, const std::string& program, int error, const std::string& detail) {
@@ -84,21 +90,36 @@ bool Preparation::prepare(World* world, Refusal* refusal, std::uint64_t job_id) 
 /// All ranks, also those that are spawned later, choose their algorithms by what the first program's file
 /// holds now.
 void Preparation::hand_on_tuning(World* world) {
-  const auto names_one = [](const RankEnvironment& environment) { return !tuning_file(environment).empty(); };
-  if (!has_tuning_ && std::any_of(world->environments.begin(), world->environments.end(), names_one)) {
-    has_tuning_ = true;
-    read_tuning(world->environments.front());
-  }
+  if (!has_tuning_) find_tuning(world);
   if (!has_tuning_) return;
   for (RankEnvironment& environment : world->environments) environment.set(local::kTuningTableName, tuning_);
+}
+
+/// The table that an application names, else that of this installation, if the job's first program may have
+/// it.
+void Preparation::find_tuning(World* world) {
+  const auto names_one = [](const RankEnvironment& environment) { return !tuning_file(environment).empty(); };
+  const RankEnvironment& first = world->environments.front();
+  if (std::any_of(world->environments.begin(), world->environments.end(), names_one)) {
+    has_tuning_ = true;
+    read_tuning(first);
+    return;
+  }
+  if (asked_installation_) return;
+  asked_installation_ = true;
+  if (first.get("TASUKI_TUNING_FILE") != nullptr) return;  // "": by none
+  InstalledTuning installed = read_installed_tuning(allows_foreign(first));
+  has_tuning_ = installed.state == InstalledTuning::State::kUsed;
+  if (has_tuning_) tuning_ = std::move(installed.text);
+  if (installed.state == InstalledTuning::State::kBad)
+    world->note = installed.path + ": " + installed.reason + "; the built-in parameters are used";
 }
 
 void Preparation::read_tuning(const RankEnvironment& first) {
   const std::string file = tuning_file(first);
   std::string error;
   if (!file.empty() && !read_table(file, &tuning_, &error)) tuning_ = kUnreadable + error;
-  const char* foreign = first.get("TASUKI_TUNING_FOREIGN");
-  if (foreign != nullptr && strcasecmp(foreign, "allow") == 0) return;
+  if (allows_foreign(first)) return;
   Table table;
   if (!parse_table(tuning_, &table, &error)) return;  // what is wrong in it, the ranks find themselves
   error = foreign_by(table.made_on, this_machine());

@@ -45,6 +45,7 @@ class Preparation {
   void take_tuning(bool has, std::string text) {
     has_tuning_ = has;
     tuning_ = std::move(text);
+    asked_installation_ = true;
   }
   bool has_tuning() const { return has_tuning_; }
   const std::string& tuning() const { return tuning_; }
@@ -56,6 +57,7 @@ class Preparation {
 
  private:
   void hand_on_tuning(World* world);
+  void find_tuning(World* world);
   void read_tuning(const RankEnvironment& first);
   bool find_programs(World* world, Refusal* refusal) const;
   void choose_mpi_library(World* world) const;
@@ -70,8 +72,9 @@ class Preparation {
   std::string spawn_socket_;
   int family_hosts_ = 1;
   int family_slots_ = 0;
-  bool has_tuning_ = false;  // an application names a table of parameters
+  bool has_tuning_ = false;  // an application names a table of parameters, or this installation has one
   std::string tuning_;       // its text: tuning/table.hpp
+  bool asked_installation_ = false;  // for its table, or another mpiexec has
 };
 
 /// What --report-bindings prints: a line for each rank, without the last one's end. `host`: this machine's
