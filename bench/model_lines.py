@@ -186,8 +186,8 @@ def collectives_at(place, args, found):
         yield f"{operation} {series}", [case.bytes for case in own], predicted, measured
 
 
-def places_on_machine(found):
-    values = tables.builtin(found.price).values
+def places_on_machine(found, table):
+    values = (tables.load(table, found.price) if table else tables.builtin(found.price)).values
     processors = messages.known_processors()
     for distance, pair in messages.pairs_of(processors).items():
         yield Place(distance, 2, 1, 2, (), values, distance, ON_NODE, set(pair))
@@ -307,6 +307,11 @@ def on_hosts(args):
 def main():
     parser = own_program.make_parser(__doc__)
     parser.add_argument("--places", nargs="+", choices=PLACES, default=PLACES)
+    parser.add_argument(
+        "--table",
+        type=pathlib.Path,
+        help="of `tasuki tune`: this machine's parameters; else the built-in ones",
+    )
     parser.add_argument("--host", default="", help="measure on these two hosts alone: A,B")
     args, console = parser.parse_args(), Console(width=150, highlight=False)
     args.out.mkdir(parents=True, exist_ok=True)
@@ -322,7 +327,7 @@ def main():
         return
     rows = []
     if "machine" in args.places:
-        rows += rows_of(places_on_machine(found), args, found, program)
+        rows += rows_of(places_on_machine(found, args.table), args, found, program)
     if "nodes" in args.places:
         rows += rows_of(places_of_virtual_nodes(found, processors), args, found, program)
     if "loopback" in args.places:
