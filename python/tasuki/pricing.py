@@ -97,8 +97,7 @@ class Pricer:
         for stage, pattern in enumerate(stages):
             asked = pattern, ranks, bytes
             if pattern and asked not in self.prices:
-                found = (at(curve, bytes) for curve in self.curves_of(pattern) if curve.ranks == ranks)
-                self.prices[asked] = next((one for one in found if one is not None), None)
+                self.prices[asked] = self.measured(self.curves_of(pattern), ranks, bytes)
             if pattern and self.prices[asked] is not None:
                 known.append(
                     (float(stage), max(self.prices[asked], known[-1][1], key=lambda one: one.seconds))
@@ -110,16 +109,9 @@ class Pricer:
 
     def looked_up(self, operation: str, ranks: int, bytes: float) -> Price:
         curves = self.curves_of(operation)
-        exact = [curve for curve in curves if curve.ranks == ranks]
-        for curve in exact:
-            price = at(curve, bytes)
-            price = price if price is not None else self.as_plain_form(curve, bytes)
-            if price is not None:
-                return price
-        if curves and not exact:
-            price = self.among_other_ranks(curves, ranks, bytes)
-            if price is not None:
-                return price
+        price = self.measured(curves, ranks, bytes)
+        if price is not None:
+            return price
         benchmark = benchmark_of(operation)
         if benchmark == "pingpong":
             return self.message(bytes)
@@ -127,6 +119,18 @@ class Pricer:
         if price is None:
             raise PricingError(self.missing(operation, ranks, bytes, curves))
         return price
+
+    def measured(self, curves: list[Curve], ranks: int, bytes: float) -> Price | None:
+        """Among so many ranks; where the curves are all of others, by those."""
+        exact = [curve for curve in curves if curve.ranks == ranks]
+        if curves and not exact:
+            return self.among_other_ranks(curves, ranks, bytes)
+        found = (self.on_curve(curve, bytes) for curve in exact)
+        return next((price for price in found if price is not None), None)
+
+    def on_curve(self, curve: Curve, bytes: float) -> Price | None:
+        price = at(curve, bytes)
+        return price if price is not None else self.as_plain_form(curve, bytes)
 
     def missing(self, operation: str, ranks: int, bytes: float, curves: list[Curve]) -> str:
         asked = f"{operation} among {ranks} ranks at {bytes_text(bytes)}"
@@ -162,12 +166,12 @@ class Pricer:
         more = [curve for curve in curves if curve.ranks > ranks]
         if fewer and more:
             low, high = fewer[-1], more[0]
-            prices = at(low, bytes), at(high, bytes)
+            prices = self.on_curve(low, bytes), self.on_curve(high, bytes)
             if None not in prices:
                 share = math.log(ranks / low.ranks) / math.log(high.ranks / low.ranks)
                 return mixed(*prices, share, f"between {low.ranks} and {high.ranks} ranks")
         nearest = fewer[-1] if fewer else more[0]
-        price = at(nearest, bytes)
+        price = self.on_curve(nearest, bytes)
         wanted, known = (self.estimate(nearest.benchmark, count, bytes) for count in (ranks, nearest.ranks))
         if price is None or wanted is None or known is None or not known.seconds:
             return None

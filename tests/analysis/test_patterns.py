@@ -118,6 +118,22 @@ def test_a_message_in_parts_is_the_whole_message(pricer, name, bytes):
         assert "o_s, o_r substituted" in parts.how
 
 
+def test_after_computing_an_operation_takes_longer_among_other_ranks_too():
+    """Measured among 2, back to back and after computing: among 4 that is in proportion to the messages of an
+    all-to-all, three for one. Of the "v" form, of which one size was measured, so is the plain form."""
+    sizes, rows = synthetic.POWERS[3:], []
+    for form, times in (("blocking", 1), ("used", 4)):
+        seconds = times * synthetic.times_of(sizes, LINE)
+        rows += synthetic.rows_of(sizes, seconds, "collectives", "alltoall", 2, form=form)
+        rows += synthetic.rows_of(sizes[-1:], 2 * seconds[-1:], "collectives", "alltoallv", 2, form=form)
+    rows += synthetic.rows_of(sizes, synthetic.times_of(sizes, LINE), mode="send")
+    pricer = pricing.Pricer.of_run(synthetic.run_of(rows))
+    for name, times in (("MPI_Alltoall", 1), ("MPI_Alltoallv", 2)):
+        warm, used = (pricer.price(name, 4, 4096, used=used).seconds for used in (0, 1))
+        assert warm == pytest.approx(3 * times * (1e-6 + 4096e-10)), name
+        assert used == pytest.approx(4 * warm), name
+
+
 def test_what_nothing_tells_is_refused(pricer):
     with pytest.raises(
         pricing.PricingError, match="nothing tells the time of MPI_Comm_spawn among 4 ranks at 8 B"
