@@ -230,8 +230,8 @@ class CrowdedEngine(Engine):
                 self.take_processor(processor, longest.wanted.popleft(), self.time)
 
     def crowding(self, one: Collective, how: str) -> float:
-        """Each rank works as long as the price says. What was measured among as many has their turns in it, and
-        here they take turns anyway."""
+        """Each rank works as long as the price says. What was measured among as many has in it that they take
+        turns, and here they do so anyway."""
         if how.startswith("substituted"):
             return 1.0
         at = collections.Counter(self.pool_of_rank.get(member) for member in one.members)

@@ -7,7 +7,7 @@ computing between calls, bytes of messages and of collectives change by a power 
 - With a trace of the same program among fewer ranks, as they changed from there to this one, by place in the
   program and function.
 - Else, as in a program that divides one problem: computing by 1/ranks, bytes as `SHRINKS` says; or, where
-  each rank has a problem of its own (`weak`), computing not at all.
+  each rank has a problem of its own (`weak`), computing not at all. `Replay.notes` says what that rests on.
 
 What one rank alone computes before a collective of all, SERIAL_TIMES as long as any other, does not change,
 and the other copies do not have it.
@@ -21,6 +21,7 @@ import math
 
 from tasuki import crowded
 from tasuki.nodes import Nodes
+from tasuki.places import places_of
 from tasuki.replay import Builder, Collective, Half, ReplayError, Timeline, uncollected
 from tasuki.trace import Trace
 
@@ -30,6 +31,12 @@ SHRINKS = {
     **dict.fromkeys(("allgather", "allgatherv", "gather", "gatherv", "scatter", "scatterv"), 1.0),
     **dict.fromkeys(("reduce_scatter", "reduce_scatter_block"), 1.0),
 }
+# What is shorter than that before a call is the call's own and a recorder's, and no work to divide.
+FIXED_SECONDS = 1e-6
+# The least block that is divided: a few numbers for each rank stay what they are.
+ELEMENT_BYTES = 8
+# Of all computing, and how many: of which places is told that they may not be divided, or were not.
+TOLD_SHARE, TOLD_PLACES, UNDIVIDED_POWER = 0.05, 3, -0.8
 SERIAL_TIMES, SERIAL_SECONDS = 20.0, 1e-3
 POWER_MAX = 2.5  # of what changed from fewer ranks to the traced ones
 
@@ -90,6 +97,14 @@ class Course:
         site = timeline.part.columns["site"][event.row]
         return event.name, timeline.part.sites.get(int(site), "")
 
+    def texts(self) -> dict[str, str]:
+        """Where each place of the trace is in the program's sources."""
+        trace, found = self.builder.trace, {}
+        known = places_of(trace)
+        for part in trace.parts:
+            found |= {site: known[id(part)][number].text for number, site in part.sites.items()}
+        return found
+
     @property
     def serial_places(self) -> set[Place]:
         return {
@@ -142,6 +157,10 @@ class Powers:
     def computing(self, place: Place) -> float:
         return self.known["computing"].get(place, 0.0 if self.weak else -1.0)
 
+    def divides(self, place: Place) -> bool:
+        """Whether its computing is only taken to go by 1/ranks."""
+        return not self.weak and place not in self.known["computing"]
+
     def bytes(self, place: Place, operation: str) -> float:
         default = SHRINKS.get(operation, 0.0)
         if self.weak:
@@ -179,7 +198,7 @@ class ScaledBuilder(Builder):
         self.powers = Powers(self.courses[0], weak, before)
         self.allowed, self.nodes, self.processors = allowed_of(trace), nodes, processors
         if ranks > traced:
-            self.notes = (self.note(weak, smaller),)
+            self.notes = (self.note(weak, smaller), *self.undivided(weak, before))
         for copy, course in enumerate(self.courses):
             self.scale(course, copy)
         for copy, course in enumerate(self.courses):
@@ -202,6 +221,29 @@ class ScaledBuilder(Builder):
         alone = self.courses[0].serial_seconds
         return text + (f"; {alone:.2g} s that one rank computes alone stay" if alone else "")
 
+    def undivided(self, weak: bool, before: Course | None) -> list[str]:
+        """What computing may not go by 1/ranks, or did not."""
+        course, texts = self.courses[0], self.courses[0].texts()
+        sums = {place: total for place, (total, _) in course.sums()["computing"].items()}
+        told: dict[str, float] = collections.Counter()
+        for (name, site), total in sums.items():
+            power = self.powers.computing((name, site))
+            how = "" if before is None else f" by ranks^{power:.2f}"
+            if before is None or power > UNDIVIDED_POWER:
+                told[f"before {name}" + (f" at {texts[site]}" if texts.get(site) else "") + how] += total
+        whole = sum(sums.values())
+        most = sorted((text for text in told if told[text] > TOLD_SHARE * whole), key=told.get)[-TOLD_PLACES:]
+        if weak or not most:
+            return []
+        shown = ", ".join(f"{text} ({100 * told[text] / whole:.0f} %)" for text in reversed(most))
+        if before is not None:
+            return [f"computing that went less than by 1/ranks: {shown}"]
+        return [
+            "one trace does not tell what computing goes less than by 1/ranks, such as borders that two "
+            "ranks compute, tables of one size, work for each other rank: with such the prediction is too "
+            f"short, and --smaller with a trace of fewer ranks tells. Most computing is {shown}"
+        ]
+
     def scale(self, course: Course, copy: int) -> None:
         times = self.ranks / self.traced
         blocks: set[int] = set()
@@ -212,7 +254,8 @@ class ScaledBuilder(Builder):
                 factor = times ** self.powers.computing(place)
                 if id(event) in course.alike:
                     factor = factor * course.alike[id(event)] if copy else 1.0
-                event.gap *= factor
+                least = FIXED_SECONDS if self.powers.divides(place) else 0.0
+                event.gap = max(event.gap * factor, min(event.gap, least))
                 event.within *= factor
                 for half in event.begins:
                     if half.of is None or half.kind == "receive":
@@ -222,7 +265,8 @@ class ScaledBuilder(Builder):
                         half.of.bytes = round(half.of.bytes * times ** self.powers.bytes(place, "send"))
                     elif id(half.of) not in blocks:
                         blocks.add(id(half.of))
-                        half.of.block = round(half.of.block * times ** self.powers.bytes(place, half.of.name))
+                        block = round(half.of.block * times ** self.powers.bytes(place, half.of.name))
+                        half.of.block = max(block, min(half.of.block, ELEMENT_BYTES))
             timeline.rest *= times ** self.powers.computing(("", ""))
 
     def join(self, course: Course, copy: int) -> None:

@@ -62,7 +62,7 @@ def test_computing_is_divided_or_each_ranks_own(scaled, weak, expected):
     assert found.predicted_seconds == pytest.approx((expected + 20) * MICRO)
     assert seen.collectives == [("MPI_Barrier", 8, 0)]
     assert found.ranks == 8 and len(found.by("rank")) == 8 and found.document()["ranks_measured"] == 2
-    assert "2 ranks" in found.text() and "8 ranks: 4 copies of the 2 traced ones" in found.notes[-1]
+    assert "2 ranks" in found.text() and "8 ranks: 4 copies of the 2 traced ones" in found.text()
 
 
 def test_it_changes_as_it_did_from_fewer_ranks(scaled):
@@ -71,7 +71,32 @@ def test_it_changes_as_it_did_from_fewer_ranks(scaled):
     found, seen = scaled(8, job(4, 80, block=16_000, **blocks), smaller=job(2, 100, block=64_000, **blocks))
     assert found.predicted_seconds == pytest.approx((64 + 20) * MICRO)
     assert seen.collectives == [("MPI_Alltoall", 8, 4000)]
-    assert "as they changed from 2 to 4 ranks" in found.notes[-1]
+    assert "as they changed from 2 to 4 ranks" in found.notes[-2]
+
+
+def test_what_may_not_be_divided_is_told(scaled):
+    told = scaled(8, job(2, 100))[0].notes[-1]
+    assert told.startswith("one trace does not tell") and told.endswith(
+        "Most computing is before MPI_Barrier at a.c:1+0x10 (100 %)"
+    )
+    assert "--smaller" in told
+    told = scaled(8, job(4, 80), smaller=job(2, 100))[0].notes[-1]
+    assert told.endswith("less than by 1/ranks: before MPI_Barrier at a.c:1+0x10 by ranks^-0.32 (100 %)")
+    for weak, smaller in ((True, None), (False, job(2, 160))):
+        notes = scaled(8, job(4, 80), weak=weak, smaller=smaller)[0].notes
+        assert not [note for note in notes if "1/ranks" in note], notes
+
+
+def test_a_call_takes_as_long_before_it_among_more_ranks(scaled):
+    """What is less than a microsecond is no work: it stays, and of longer computing as much."""
+    for computing, expected in ((0.4, 0.4), (2, 1), (80, 20)):
+        found, _ = scaled(8, job(2, computing))
+        assert found.predicted_seconds == pytest.approx((expected + 20) * MICRO), computing
+
+
+def test_a_number_for_each_rank_stays_one(scaled):
+    seen = scaled(8, job(2, 80, call="MPI_Alltoall", block=4))[1]
+    assert seen.collectives == [("MPI_Alltoall", 8, 4)]
 
 
 def test_without_that_blocks_of_an_all_to_all_shrink_by_the_square(scaled):
@@ -86,7 +111,7 @@ def test_what_one_rank_computes_alone_stays(scaled):
     assert found.predicted_seconds == pytest.approx((5000 + 20) * MICRO)
     ranks = found.by("rank").set_index("rank")["predicted"] / MICRO
     assert ranks[0] < 21 and all(ranks[rank] == pytest.approx(5015) for rank in (1, 2, 3)), ranks
-    assert "0.005 s that one rank computes alone stay" in found.notes[-1]
+    assert "0.005 s that one rank computes alone stay" in found.text()
 
 
 def test_messages_stay_within_their_copy(scaled):
