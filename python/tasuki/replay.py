@@ -18,6 +18,8 @@ factor); its calls take what the pricer says of messages and collectives, and th
   MPI as of the trace's time between such tests and in them.
 - What has no price (communicators, windows, files, …) takes what was recorded after the last rank came; so
   does the first collective of a function and size of TOUCHED_BYTES and more.
+- What a rank sends to itself waits for nobody and has no price: its calls take what was recorded, or of those
+  that complete it what the next point says.
 - A call that completes requests takes at least what the quickest quarter of such calls took in the trace.
 
 Where a host has fewer processors than ranks, tasuki.crowded has them share these, and `Replay.notes` says so.
@@ -36,6 +38,7 @@ import numpy as np
 from tasuki import trace as traces
 from tasuki.own_calls import least_of, lengths_of, quick_tests_of, shares_of, used_after
 from tasuki.predicted import Replay, frame_of, notes_of
+from tasuki.pricing import PointToPoint
 from tasuki.trace import Part, Trace
 
 # Start and end are no communication of the program's.
@@ -61,6 +64,7 @@ SENDS = {"send", "bsend", "ssend", "rsend", "psend"}
 PROBES = {"probe", "mprobe", "iprobe", "improbe"}
 TESTS = {"test", "testall", "testany", "testsome"}
 COMPLETIONS = {"wait", "waitall", "waitany", "waitsome"} | TESTS
+TO_ITSELF = PointToPoint(0.0, 0.0, 0.0, 0.0, False, "as recorded")
 LOOKS = TESTS | {"iprobe", "improbe"}  # that may find nothing
 # Of the time of loops of such calls: with a smaller share in MPI the program works in between, and that work
 # takes its time. Else it only waits.
@@ -342,7 +346,9 @@ class PartBuilder:
             self.look(event, row, bare, timeline)
         priced = event.begins or event.waits or bare in COMPLETIONS or bare in PROBES
         event.unpriced = event.unpriced or not priced
-        if event.begins and not event.waits:
+        ends = {end for end in (rows["peer"][row], rows["source"][row]) if end >= 0}
+        to_itself = ends == {self.part.rank} and all(half.kind != "collective" for half in event.begins)
+        if event.begins and (to_itself or not event.waits):
             event.floor, event.usual = length, self.lengths[row]
         event.completes = bool(event.waits) and bare in COMPLETIONS
         if bare in LOOKS:
@@ -489,6 +495,8 @@ class Engine:
 
     def cost(self, size: int, used: float = 0.0, ranks: tuple[int, int] | None = None):
         """`ranks`: of a message's two ends, for pricers to whom that matters."""
+        if ranks and ranks[0] == ranks[1]:
+            return TO_ITSELF
         between = getattr(self.pricer, "between", None)
         pricer = between(*ranks) if between and ranks else self.pricer
         asked = size, round(used, 1), id(pricer)

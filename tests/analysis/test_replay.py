@@ -350,6 +350,20 @@ def test_messages_between_ranks_that_share_a_processor(predicted, size):
     assert found.predicted_seconds > 2 * own * MICRO
 
 
+def test_what_a_rank_sends_to_itself_takes_what_was_recorded(predicted):
+    """It waits for no other rank, and what a message between two takes is no price of it."""
+    one = started(0, 1)
+    for number in range(8):
+        at = 100 * number
+        one.call("MPI_Isend", at + 20, at + 20.3, peer=0, sent=1000, made=1)
+        one.call("MPI_Recv", at + 30, at + 30.4, source=0, received=1000)
+        one.call("MPI_Wait", at + 40, at + 40.2, done=[(number, -1, 0)])
+        one.call("MPI_Sendrecv", at + 50, at + 50.6, peer=0, source=0, sent=100_000, received=100_000)
+    times, _ = predicted(one)
+    for name, expected in (("Isend", 0.3), ("Recv", 0.4), ("Wait", 0.2), ("Sendrecv", 0.6)):
+        assert times[0, f"MPI_{name}"] == pytest.approx([expected] * 8), name
+
+
 def test_different_collectives_are_refused(predicted):
     with pytest.raises(ReplayError, match="rank 1 calls barrier as collective number 1 .*another rank bcast"):
         predicted(started(0, 2).call("MPI_Bcast", 20, 30, peer=0), started(1, 2).call("MPI_Barrier", 20, 30))
