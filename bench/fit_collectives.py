@@ -139,12 +139,13 @@ def main():
     parameters = tables.parameters(tools.price)
     before = {row.path: row.value for row in parameters}
     everything = points_of(args, tools, before)
-    points = fitting.possible(everything, tools.price, args.processors, before)
+    formulas = prices.Formulas(tools.price, args.processors)
+    points = fitting.possible(everything, formulas, before)
     fitted = [point for point in points if point.ranks not in args.hold_out]
     if not fitted:
         sys.exit("no times to fit to: all are of ranks that are held out, or of no known algorithm")
-    found = fitting.fit(fitted, tools.price, args.processors, before)
-    with prices.Prices(tools.price, points, args.processors) as told:
+    found = fitting.fit(fitted, formulas, before)
+    with formulas.prices(points) as told:
         before_ns, after_ns = told.ns(before), told.ns(found.values)
     console.print(parameter_table(parameters, found))
     console.print(error_table(points, before_ns, after_ns, args.hold_out))

@@ -18,6 +18,7 @@ from tasuki.tuning import TuningError, fitting, placement, prices, regret, table
 from tasuki.tuning.cases import Case, Point  # noqa: E402
 
 PROCESSORS = 4
+FORMULAS = prices.Formulas(PRICE, PROCESSORS)
 ALGORITHMS = {
     "allreduce": ("recursive_doubling", "ring", "flag_based", "single_copy"),
     "bcast": ("binomial", "chain", "flag_based", "single_copy"),
@@ -67,7 +68,7 @@ def times_of(values, ranks, noise, seed=7):
 def test_the_parameters_behind_the_times_are_found(builtin):
     truth = dict(builtin, **{path: builtin[path] * factor for path, factor in CHANGED.items()})
     points = times_of(truth, (2, 4, 8, 16), noise=0.05)
-    found = fitting.fit(points, PRICE, PROCESSORS, builtin, polished=False)
+    found = fitting.fit(points, FORMULAS, builtin, polished=False)
     for path in CHANGED:
         assert found.values[path] == pytest.approx(truth[path], rel=0.25), path
         assert found.factors[path] < 2, path
@@ -81,7 +82,7 @@ def test_the_parameters_behind_the_times_are_found(builtin):
 
 def test_what_no_time_tells_of_keeps_its_value(builtin):
     points = [point for point in times_of(builtin, (2,), noise=0) if point.series == "flag_based"]
-    found = fitting.fit(points, PRICE, PROCESSORS, builtin)
+    found = fitting.fit(points, FORMULAS, builtin)
     for path in ("messages.cache.software_ns", "crowd.turn_ns", "node_segment.expose_ns"):
         assert found.values[path] == pytest.approx(builtin[path], rel=0.01), path
         assert found.factors[path] is None, path

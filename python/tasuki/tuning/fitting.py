@@ -17,12 +17,11 @@ import dataclasses
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy
 
 from tasuki.tuning.cases import Case, Point, case_of
-from tasuki.tuning.prices import Prices
+from tasuki.tuning.prices import Formulas
 
 # What the times of ranks of one node can tell. The others keep their values.
 FITTED = (
@@ -79,30 +78,29 @@ def weights_of(points: Sequence[Point]) -> numpy.ndarray:
 
 def fit(
     points: Sequence[Point],
-    program: Path,
-    processors: int,
+    formulas: Formulas,
     before: Mapping[str, float],
     polished: bool = True,
 ) -> Fit:
     """What a processor for each rank tells comes first, then what crowds alone tell, then the polish."""
-    calm = [point for point in points if point.ranks <= processors]
+    calm = [point for point in points if point.ranks <= formulas.processors]
     if calm and len(calm) < len(points):
-        found = fit_some(FITTED, calm, program, processors, before)
-        crowd = fit_some(OF_CROWDS, points, program, processors, found.values)
+        found = fit_some(FITTED, calm, formulas, before)
+        crowd = fit_some(OF_CROWDS, points, formulas, found.values)
         found = Fit(crowd.values, found.factors | crowd.factors)
     else:
-        found = fit_some(FITTED, points, program, processors, before)
+        found = fit_some(FITTED, points, formulas, before)
     if not polished:
         return found
-    return Fit(polish(points, program, processors, found.values), found.factors)
+    return Fit(polish(points, formulas, found.values), found.factors)
 
 
-def fit_some(paths, points, program, processors, before) -> Fit:
+def fit_some(paths, points, formulas, before) -> Fit:
     """The parameters of these paths. They are searched by their logarithms, from the values before on."""
     weights = numpy.sqrt(weights_of(points))
     measured = numpy.log([1e9 * point.seconds for point in points])
     prior = PRIOR * math.sqrt(len(points) / len(paths) / 10)
-    with Prices(program, points, processors) as prices:
+    with formulas.prices(points) as prices:
 
         def residuals(values, steps):
             off = weights * (numpy.log(prices.ns(values)) - measured)
@@ -147,9 +145,9 @@ def uncertainties(paths, jacobian, left, prior) -> dict[str, float | None]:
     return factors
 
 
-def polish(points, program, processors, before) -> dict[str, float]:
+def polish(points, formulas, before) -> dict[str, float]:
     """Goes on from a fit, with the cost of the choices in mind."""
-    crowd = numpy.array([point.ranks > processors for point in points])
+    crowd = numpy.array([point.ranks > formulas.processors for point in points])
     weights = numpy.sqrt(weights_of(points) * numpy.where(crowd, CROWD_WEIGHT, 1.0))
     measured = numpy.log([1e9 * point.seconds for point in points])
     places = collections.defaultdict(list)
@@ -158,7 +156,7 @@ def polish(points, program, processors, before) -> dict[str, float]:
     groups = [numpy.array(own) for own in places.values() if len(own) > 1]
     losses = [numpy.maximum(measured[own] - measured[own].min() - REGRET_NOISE, 0) for own in groups]
     prior = 3 * PRIOR * math.sqrt(len(points) / len(FITTED) / 10)
-    with Prices(program, points, processors) as prices:
+    with formulas.prices(points) as prices:
 
         def residuals(values, steps):
             predicted = numpy.log(prices.ns(values))
@@ -180,19 +178,19 @@ def median_factor(measured_ns, predicted_ns) -> float:
     return math.exp(statistics.median(numpy.abs(numpy.log(numpy.asarray(predicted_ns) / measured_ns))))
 
 
-def possible(points: Sequence[Point], program: Path, processors: int, values) -> list[Point]:
+def possible(points: Sequence[Point], formulas: Formulas, values) -> list[Point]:
     """Those that the library has a prediction for."""
-    with Prices(program, points, processors) as prices:
+    with formulas.prices(points) as prices:
         ns = prices.ns(values)
     return [point for point, one in zip(points, ns, strict=True) if not math.isnan(one)]
 
 
 def better_start(
-    points: Sequence[Point], program: Path, processors: int, given: Mapping, builtin: Mapping
+    points: Sequence[Point], formulas: Formulas, given: Mapping, builtin: Mapping
 ) -> dict[str, float]:
     """Where a fit begins: the given parameters, unless the built-in ones predict the times better; those that
     no time here can tell are the given ones in any case."""
-    with Prices(program, points, processors) as prices:
+    with formulas.prices(points) as prices:
         measured = numpy.array([1e9 * point.seconds for point in points])
         errors = [median_factor(measured, prices.ns(values)) for values in (given, builtin)]
     if errors[0] <= errors[1]:

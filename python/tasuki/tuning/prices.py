@@ -4,6 +4,7 @@ written twice. `Prices` answers for series, `Choices` for the choice among all o
 from __future__ import annotations
 
 import collections
+import dataclasses
 import json
 import math
 import subprocess
@@ -90,6 +91,24 @@ class Choices(Conversation):
     def of(self, table: TuningTable) -> dict[Case, str]:
         words = self.ask(document_of(table.values, table.choices))
         return {case: word.rpartition(":")[0] for case, word in zip(self.cases, words, strict=True)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Formulas:
+    """What answers, and where the ranks of all cases are: on so many nodes, with so many processors each."""
+
+    program: Path
+    processors: float
+    nodes: int = 1
+
+    def prices(self, points: Iterable[tuple]) -> Prices:
+        return Prices(self.program, points, self.processors, self.nodes)
+
+    def choices(self, cases: Iterable[Case]) -> Choices:
+        return Choices(self.program, cases, self.processors, self.nodes)
+
+    def possible_series(self, cases: Iterable[Case], tables) -> dict[Case, list[str]]:
+        return possible_series(self.program, cases, self.processors, tables, self.nodes)
 
 
 def algorithms(program: Path) -> dict[str, list[tuple[str, list[int]]]]:

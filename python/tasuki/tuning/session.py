@@ -77,7 +77,7 @@ class Watch:
 class Session:
     def __init__(self, programs: Programs, settings: Settings, watch: Watch | None = None):
         self.programs, self.settings, self.watch = programs, settings, watch or Watch()
-        self.processors = environment.processors()
+        self.formulas = prices.Formulas(programs.price, environment.processors())
         self.began = time.monotonic()
         self.builtin = tables.builtin(programs.price)
         self.old = settings.table or self.builtin
@@ -169,7 +169,7 @@ class Session:
     def expect(self, questions: list[Question]) -> None:
         """What calls may take, by the built-in formulas, until they are measured."""
         asked = [(*question.case, series) for question in questions for series in question.series]
-        with prices.Prices(self.programs.price, asked, self.processors) as told:
+        with self.formulas.prices(asked) as told:
             for point, ns in zip(asked, told.ns(self.builtin.values), strict=True):
                 if not math.isnan(ns):
                     self.expected.setdefault(Case(*point[:3]), {}).setdefault(point[3], 1e-9 * ns)
@@ -179,7 +179,7 @@ class Session:
         self.watch.stage("every algorithm")
         settings = self.settings
         cases = [as_barrier(case) for case in grid(settings.operations, settings.ranks, settings.sizes)]
-        series = prices.possible_series(self.programs.price, cases, self.processors, [self.builtin.values])
+        series = self.formulas.possible_series(cases, [self.builtin.values])
         olds = self.old_choices(cases)
         wanted = {case: list(dict.fromkeys([*series[case], olds[case]])) for case in cases}
         questions = [Question(case, TURNS_FIRST, wanted[case]) for case in cases]
@@ -284,15 +284,14 @@ class Session:
     # What is fitted and chosen.
 
     def fitted(self, polished: bool) -> fitting.Fit:
-        price, processors = self.programs.price, self.processors
-        points = fitting.possible(self.samples.points(), price, processors, self.builtin.values)
+        points = fitting.possible(self.samples.points(), self.formulas, self.builtin.values)
         if not points:
             raise TuningError("no times to fit to: none is of an algorithm that the library knows")
-        start = fitting.better_start(points, price, processors, self.old.values, self.builtin.values)
-        return fitting.fit(points, price, processors, start, polished)
+        start = fitting.better_start(points, self.formulas, self.old.values, self.builtin.values)
+        return fitting.fit(points, self.formulas, start, polished)
 
     def choices(self, table: TuningTable, cases: list[Case]) -> dict[Case, str]:
-        with prices.Choices(self.programs.price, cases, self.processors) as asked:
+        with self.formulas.choices(cases) as asked:
             return asked.of(table)
 
     def old_choices(self, cases: list[Case]) -> dict[Case, str]:
