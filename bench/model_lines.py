@@ -26,7 +26,7 @@ ROOT = own_program.HERE.parent
 sys.path.insert(0, str(ROOT / "python"))
 
 from tasuki import environment  # noqa: E402
-from tasuki.tuning import TuningError, measure, messages, network, prices, programs, tables  # noqa: E402
+from tasuki.tuning import TuningError, measure, messages, network, placement, prices, programs, tables  # noqa: E402
 from tasuki.tuning.cases import Case  # noqa: E402
 from tasuki.tuning.samples import Samples  # noqa: E402
 from tasuki.units import bytes_text, time_text  # noqa: E402
@@ -207,27 +207,26 @@ def places_of_virtual_nodes(found, processors):
         yield Place(name, nodes * each, nodes, processors / nodes, options, values, "network", what)
 
 
-def measured_network(found, options, ranks):
+def measured_network(found, place, ranks):
     """The parameters of a job there."""
-    rows = network.measured(found, options, ranks, TUNE_SECONDS)
+    rows = network.measured(found, place, ranks, TUNE_SECONDS)
     return {**tables.builtin(found.price, "tcp").values, **network.fitted(rows)}
 
 
 def places_of_loopback(found, processors):
     """Virtual nodes that send over libfabric, by a row that is measured first."""
-    network_options = ("--network", "fabric")
-    values = measured_network(found, ["--nodes", "2", *network_options], 2)
+    values = measured_network(found, placement.Placement(2), 2)
     for nodes, each in ((2, 1), (4, 1), (2, 2), (2, 4)):
         what = IN_LEVELS if each > 1 else BETWEEN_RANKS
         name = f"{nodes} nodes x {each}, loopback"
-        options = ("--nodes", str(nodes), *network_options)
+        options = tuple(placement.Placement(nodes).options(nodes * each))
         yield Place(name, nodes * each, nodes, processors / nodes, options, values, "network", what)
 
 
 def places_of_hosts(found, processors, names):
     """On these hosts, likewise."""
     both = ",".join(f"{name}:{processors}" for name in names)
-    values = measured_network(found, ["--host", both], processors * len(names))
+    values = measured_network(found, placement.of(None, both, ""), processors * len(names))
     for each in (1, 2, 4):
         hosts = ",".join(f"{name}:{each}" for name in names)
         what = IN_LEVELS if each > 1 else BETWEEN_RANKS

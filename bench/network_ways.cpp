@@ -1,7 +1,7 @@
 // What messages between two nodes take, for the row of the network in a table of parameters (docs/tuning.md).
 // The package tasuki.tuning runs it, for `tasuki tune --host`. Plain MPI.
 //
-//   network_ways SECONDS     about so long for each case
+//   network_ways SECONDS     about so long for each case; a few times as long where others use the hosts, too
 //
 // The ranks of the node with rank 0 each have a partner on the next node, while there are some. A line of
 // JSON for each case, the seconds of one message of each batch:
@@ -25,11 +25,13 @@ namespace {
 constexpr int kWindow = 64;  // of short messages; of long ones as many as make kWindowBytes
 constexpr std::size_t kWindowBytes = 8 << 20;
 constexpr int kBatches = 100;  // short ones: some meet nobody else who uses the hosts
+constexpr int kBatchesMin = 10;
+constexpr double kLateMax = 3;  // times as long as it should take: no further batches
 constexpr std::size_t kBytesMax = 4 << 20;
 constexpr std::size_t kPings[] = {8, 64, 512, 4096, 16384, 65536, 131072, 262144, 1 << 20, 4 << 20};
 constexpr std::size_t kStreams[] = {8, 1 << 20};
 constexpr std::size_t kShort = 8;
-constexpr int kSends = 50;  // of a batch
+constexpr int kCallsMax = 2000;  // of a batch
 
 /// This rank's partner on the other node, and which pair they are.
 struct Pair {
@@ -100,17 +102,6 @@ void stream(const Pair& pair, char* memory, std::size_t bytes) {
   }
 }
 
-/// Seconds of a batch, at the rank that took longest.
-template <class Call>
-double batch_seconds(int calls, bool takes_part, Call&& call) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  const double begin = MPI_Wtime();
-  for (int i = 0; i < calls && takes_part; ++i) call();
-  double seconds = MPI_Wtime() - begin;
-  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return std::max(seconds, 1e-9);
-}
-
 void print(const char* kind, int pairs, std::size_t bytes, const std::vector<double>& seconds) {
   std::printf("{\"kind\": \"%s\", \"pairs\": %d, \"bytes\": %zu, \"seconds\": [", kind, pairs, bytes);
   for (std::size_t at = 0; at < seconds.size(); ++at) std::printf("%s%.4e", at == 0 ? "" : ", ", seconds[at]);
@@ -118,28 +109,65 @@ void print(const char* kind, int pairs, std::size_t bytes, const std::vector<dou
   std::fflush(stdout);
 }
 
+/// The batches of a case. All ranks know alike how long they took, and so how many there are.
+class Batches {
+ public:
+  Batches(bool takes_part, double budget) : takes_part_(takes_part), budget_(budget) {}
+
+  /// Seconds of a batch, at the rank that took longest.
+  template <class Call>
+  double seconds(int calls, Call&& call) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = MPI_Wtime();
+    for (int i = 0; i < calls && takes_part_; ++i) call();
+    const double end = MPI_Wtime();
+    double most[] = {end - begin, end - begin_};
+    MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    all_seconds_ = most[1];
+    return std::max(most[0], 1e-9);
+  }
+
+  /// How many calls a batch has.
+  template <class Call>
+  int calls(Call&& call) {
+    seconds(2, call);
+    const double once = seconds(4, call) / 4;
+    return static_cast<int>(std::clamp(budget_ / kBatches / once, 1.0, static_cast<double>(kCallsMax)));
+  }
+
+  bool want_more(std::size_t done) const {
+    return done < kBatchesMin || (done < kBatches && all_seconds_ < kLateMax * budget_);
+  }
+
+ private:
+  bool takes_part_;
+  double budget_;
+  double begin_ = MPI_Wtime();
+  double all_seconds_ = 0;
+};
+
 /// `messages`: one way, in a call.
 template <class Call>
-void measure(const char* kind, int pairs, std::size_t bytes, double messages, double budget, int rank,
-             bool takes_part, Call&& call) {
-  batch_seconds(2, takes_part, call);
-  const double once = batch_seconds(4, takes_part, call) / 4;
-  const int calls = static_cast<int>(std::clamp(budget / kBatches / once, 1.0, 2000.0));
+std::vector<double> measure(Batches batches, double messages, Call&& call) {
+  const int calls = batches.calls(call);
   std::vector<double> seconds;
-  for (int batch = 0; batch < kBatches; ++batch)
-    seconds.push_back(batch_seconds(calls, takes_part, call) / calls / messages);
-  if (rank == 0) print(kind, pairs, bytes, seconds);
+  while (batches.want_more(seconds.size()))
+    seconds.push_back(batches.seconds(calls, call) / calls / messages);
+  return seconds;
 }
 
 /// What sending takes where one waits for the answer before the next.
-void measure_sends(const Pair& pair, char* memory, int rank) {
+std::vector<double> measure_sends(Batches batches, const Pair& pair, char* memory) {
+  double sending = 0;
+  const auto call = [&] { sending += ping(pair, memory, static_cast<int>(kShort)); };
+  const int calls = batches.calls(call);
   std::vector<double> seconds;
-  for (int batch = 0; batch < kBatches && pair.number == 0; ++batch) {
-    double sending = 0;
-    for (int i = 0; i < kSends; ++i) sending += ping(pair, memory, static_cast<int>(kShort));
-    seconds.push_back(sending / kSends);
+  while (batches.want_more(seconds.size())) {
+    sending = 0;
+    batches.seconds(calls, call);
+    seconds.push_back(sending / calls);
   }
-  if (rank == 0) print("send", 1, kShort, seconds);
+  return seconds;
 }
 
 }  // namespace
@@ -153,14 +181,20 @@ int main(int argc, char** argv) {
   if (argc != 2 || budget <= 0) refuse_word("network_ways", argc > 1 ? argv[1] : "", "expected SECONDS");
   const Pair pair = pair_of(rank, size, &all);
   std::vector<char> memory(kBytesMax, 1);
-  for (const std::size_t bytes : kPings)
-    measure("ping", 1, bytes, 2, budget, rank, pair.number == 0,
-            [&] { ping(pair, memory.data(), static_cast<int>(bytes)); });
-  measure_sends(pair, memory.data(), rank);
+  const auto tell = [&](const char* kind, int pairs, std::size_t bytes, const std::vector<double>& seconds) {
+    if (rank == 0) print(kind, pairs, bytes, seconds);
+  };
+  for (const std::size_t bytes : kPings) {
+    const auto call = [&] { ping(pair, memory.data(), static_cast<int>(bytes)); };
+    tell("ping", 1, bytes, measure(Batches(pair.number == 0, budget), 2, call));
+  }
+  tell("send", 1, kShort, measure_sends(Batches(pair.number == 0, budget), pair, memory.data()));
   for (const int pairs : {1, all}) {
-    for (const std::size_t bytes : kStreams)
-      measure("stream", pairs, bytes, window_of(bytes), budget, rank, pair.number >= 0 && pair.number < pairs,
-              [&] { stream(pair, memory.data(), bytes); });
+    for (const std::size_t bytes : kStreams) {
+      const bool takes_part = pair.number >= 0 && pair.number < pairs;
+      const auto call = [&] { stream(pair, memory.data(), bytes); };
+      tell("stream", pairs, bytes, measure(Batches(takes_part, budget), window_of(bytes), call));
+    }
     if (all == 1) break;
   }
   MPI_Finalize();

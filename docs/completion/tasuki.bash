@@ -125,8 +125,9 @@ _tasuki() {
     --from|--from=) _tasuki_files ;;
     --times|--times=) _tasuki_files ;;
     --host|--host=) ;;
+    --nodes|--nodes=) ;;
     --prefix|--prefix=) _tasuki_folders ;;
-    *) options="-o --out --install -n --ranks --budget --operations --table --from --times --only-messages --host --check --no-check --prefix --help" ;;
+    *) options="-o --out --install -n --ranks --budget --operations --table --from --times --only-messages --host --nodes --check --no-check --prefix --help" ;;
   esac ;;
   esac
   [ -n "$options" ] || return

@@ -172,7 +172,8 @@ case $command in
       '--from[Times that were measured before]:FILE:_files' \
       '--times[Keep the times]:FILE:_files' \
       '--only-messages[Only who copies messages]' \
-      '--host[Only the network between these hosts]:HOST\:N[,HOST\:N…:' \
+      '--host[Collectives and the network between these hosts]:HOST\:N[,HOST\:N…:' \
+      '--nodes[The same on so many virtual nodes of this machine]:N:' \
       '--check[Measure every change once more]' \
       '--no-check[Measure every change once more]' \
       '--prefix[The installed tree to tune]:DIR:_files -/' \

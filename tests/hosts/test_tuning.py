@@ -1,7 +1,8 @@
-"""`tasuki tune --host` measures the network between hosts; jobs over hosts choose by its row in the table;
+"""`tasuki tune --host` measures collectives and the network between hosts; jobs there choose by its table;
 how good that choice is can be measured there; and the suite runs there."""
 
 import json
+import os
 import pathlib
 import re
 import sys
@@ -24,6 +25,7 @@ def test_tune_measures_the_network_and_jobs_choose_by_it(make_hosts):
         "tune",
         "--prefix",
         harness.PREFIX,
+        "--only-messages",
         "--budget",
         "1s",
         "-o",
@@ -48,17 +50,26 @@ def test_tune_measures_the_network_and_jobs_choose_by_it(make_hosts):
     assert {rank for rank, ms in told if float(ms) >= 1000} == {"0", "1", "2", "3"}, done.text
 
 
-@pytest.mark.parametrize(
-    "host, reason", [("node1:2", "all ranks are on one node, expected two or more nodes")]
-)
-def test_tune_needs_two_hosts(make_hosts, host, reason):
-    hosts = make_hosts(1)
-    words = [sys.executable, "-m", "tasuki.cli", "tune", "--prefix", harness.PREFIX, "--budget", "1s"]
-    environment = {"PYTHONPATH": str(ROOT / "python")}
-    table = hosts.shared_folder / "none.json"
-    done = hosts[0].run([*words, "-o", table, "--host", host], environment=environment)
-    assert done.returncode == 2 and reason in done.stderr, done.text
-    assert not table.exists()
+@pytest.mark.skipif(not os.environ.get("TASUKI_TEST_LONG"), reason="a minute; TASUKI_TEST_LONG")
+def test_tune_names_choices_over_hosts_and_jobs_take_them(make_hosts):
+    hosts = make_hosts(2)
+    table, placed = hosts.shared_folder / "hosts.json", ["--host", "node1:2,node2:2"]
+    words = [sys.executable, "-m", "tasuki.cli", "tune", "--prefix", harness.PREFIX, *placed]
+    words += ["--budget", "5m", "--operations", "barrier", "-o", table]
+    done = hosts[0].run(words, timeout=400, environment={"PYTHONPATH": str(ROOT / "python")})
+    assert done.returncode == 0, done.text
+    assert "the library takes" not in done.stdout, done.text
+    document = json.loads(table.read_text())
+    assert document["messages"]["network"]["latency_ns"] > 0
+    named = document.get("choices", {})
+    assert all(text.endswith(" among 4 ranks on 2 nodes") for text in named), named
+    document["choices"] = {"barrier of 0 to 0 bytes among 4 ranks on 2 nodes": "dissemination"}
+    table.write_text(json.dumps(document))
+    settings = {"TASUKI_TUNING_FILE": str(table), "TASUKI_EXPLAIN": "1"}
+    program = compile_program(HERE / "shapes.c")
+    done = hosts[0].run([MPIEXEC, *placed, program], environment=settings)
+    assert done.returncode == 0, done.text
+    assert "barrier of 0 bytes among 4 ranks on 2 nodes: dissemination (wanted)" in done.stderr, done.text
 
 
 def test_regret_is_measured_over_hosts(make_hosts):

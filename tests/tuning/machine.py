@@ -7,7 +7,7 @@ import time
 import zlib
 
 import numpy
-from tasuki.tuning import messages, prices, programs, samples, session, tables
+from tasuki.tuning import messages, placement, prices, programs, samples, session, tables
 from tasuki.tuning.cases import algorithm_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -33,15 +33,16 @@ def bad_table():
 
 
 class Machine:
-    def __init__(self, values, off=0.2, noise=0.05, seed=1):
-        self.values, self.off, self.noise = values, off, noise
+    def __init__(self, values, off=0.2, noise=0.05, seed=1, place=placement.ONE_NODE):
+        self.values, self.off, self.noise, self.place = values, off, noise, place
+        self.formulas = prices.Formulas(PRICE, place.processors(PROCESSORS), place.nodes)
         self.random = numpy.random.default_rng(seed)
         self.seed = seed
         self.jobs = 0
 
     def true_times(self, case, series):
         """series -> seconds, without noise."""
-        with prices.Prices(PRICE, [(*case, name) for name in series], PROCESSORS) as asked:
+        with self.formulas.prices([(*case, name) for name in series]) as asked:
             ns = asked.ns(self.values)
         return {
             name: 1e-9 * one * self.factor(case, name)
@@ -54,9 +55,10 @@ class Machine:
         word = f"{case.operation} {case.ranks} {algorithm_of(name)} {self.seed}"
         return float(numpy.exp(numpy.random.default_rng(zlib.crc32(word.encode())).normal(0, self.off)))
 
-    def ask(self, _programs, questions, take, deadline=None):
+    def ask(self, _programs, questions, take, deadline=None, options=None):
         """As measure.ask()."""
         self.jobs += 1
+        self.options = options
         for question in questions:
             if deadline is not None and time.monotonic() > deadline:
                 return False
@@ -81,15 +83,16 @@ class Machine:
             found.add(question.case, {way: list(values) for way, values in own.items()})
         return found
 
-    def chosen_by(self, _programs, cases, path):
+    def chosen_by(self, _programs, cases, path, _options=None):
         """As measure.chosen_by(): by the formulas, but that flags which were left are never taken again."""
-        table = tables.load(path, PRICE) if path else builtin()
+        network = self.place.table_network()
+        table = tables.load(path, PRICE, network) if path else tables.builtin(PRICE, network)
         smaller = {
             case: [case._replace(bytes=size) for size in session.BETWEEN if size < case.bytes]
             for case in cases
         }
         asked = list(dict.fromkeys([*cases, *(one for own in smaller.values() for one in own)]))
-        with prices.Choices(PRICE, asked, PROCESSORS) as choices:
+        with self.formulas.choices(asked) as choices:
             chosen = choices.of(table)
         found = {}
         for case in cases:
@@ -99,9 +102,9 @@ class Machine:
         return found
 
     def second_best(self, case, table):
-        names = prices.possible_series(PRICE, [case], PROCESSORS, [table.values])[case]
+        names = self.formulas.possible_series([case], [table.values])[case]
         names.remove("flag_based")
-        with prices.Prices(PRICE, [(*case, name) for name in names], PROCESSORS) as asked:
+        with self.formulas.prices([(*case, name) for name in names]) as asked:
             return algorithm_of(names[int(numpy.argmin(asked.ns(table.values)))])
 
 

@@ -6,8 +6,20 @@ import json
 import machine as made_up
 import numpy
 import pytest
+import test_network
 from tasuki import environment
-from tasuki.tuning import TuningError, decide, measure, messages, regret, session, tables, thresholds
+from tasuki.tuning import (
+    TuningError,
+    decide,
+    measure,
+    messages,
+    network,
+    placement,
+    regret,
+    session,
+    tables,
+    thresholds,
+)
 from tasuki.tuning.cases import Case
 from tasuki.tuning.samples import Samples
 
@@ -25,6 +37,7 @@ def tune(monkeypatch):
         monkeypatch.setattr(messages, "known_processors", lambda: made_up.PLACES)
         monkeypatch.setattr(messages, "ask", machine.ask_messages)
         monkeypatch.setattr(measure, "chosen_by", machine.chosen_by)
+        monkeypatch.setattr(network, "measured", lambda *_: test_network.rows())
         wanted = session.Settings(
             **({"ranks": RANKS, "operations": OPERATIONS, "budget_seconds": 60, "table": table} | settings)
         )
@@ -126,6 +139,66 @@ def test_messages_are_tuned_beside_the_collectives(tune):
     quiet = tune(machine, outcome.new, operations=("bcast",), ranks=(2,), messages=False)
     assert not quiet.messages
     assert quiet.new.values["messages.cache.cooperative_bytes_min"] == found.new.cooperative
+
+
+def over_nodes(table, seed=9):
+    """A machine of two nodes whose network is that of test_network.rows()."""
+    values = tables.builtin(made_up.PRICE, "tcp").values | network.fitted(test_network.rows())
+    return made_up.Machine(values, seed=seed, place=placement.Placement(2)), {
+        "table": table,
+        "operations": ("bcast", "reduce", "allgather"),
+        "ranks": (4,),
+        "place": placement.Placement(2),
+    }
+
+
+def test_over_nodes_the_choices_name_the_nodes(tune):
+    machine, settings = over_nodes(None)
+    outcome = tune(machine, **settings)
+    assert machine.options(4) == ["--nodes", "2", "--network", "fabric"]
+    assert not outcome.messages and not outcome.troubles and outcome.changes()
+    assert outcome.new.choices and all(text.endswith(" on 2 nodes") for text in outcome.new.choices)
+    after = true_regrets(machine, outcome, outcome.decisions)
+    assert numpy.mean(list(after.values())) <= 1.03 and max(after.values()) <= 1.2
+    assert outcome.new.names_network and outcome.network
+    assert outcome.new.values == outcome.old.values | network.fitted(test_network.rows())
+
+
+def test_choices_of_other_places_stay(tune):
+    table = tables.builtin(made_up.PRICE, "tcp")
+    others = {
+        "bcast of 0 to 9 bytes among 4 ranks": "binomial",
+        "bcast of 0 to 9 bytes among 4 ranks on 4 nodes": "chain/4096",
+        "bcast of 0 to 9 bytes among 8 ranks on 2 nodes": "binomial",
+        "scan of 0 to 9 bytes among 4 ranks on 2 nodes": "recursive_doubling",
+    }
+    table.choices = others | {"bcast of 5 to 6 bytes among 4 ranks on 2 nodes": "scatter_ring"}
+    machine, settings = over_nodes(table)
+    new = tune(machine, **settings, check=False).new
+    assert others.items() <= new.choices.items()
+    assert "bcast of 5 to 6 bytes among 4 ranks on 2 nodes" not in new.choices
+
+
+def test_numbers_of_ranks_share_the_time(tune):
+    """One that takes long leaves the others their share."""
+
+    class Slow(made_up.Machine):
+        def true_times(self, case, series):
+            return {
+                name: seconds * (300 if case.ranks == 4 else 1)
+                for name, seconds in super().true_times(case, series).items()
+            }
+
+        def ask(self, programs, questions, take, deadline=None, options=None):
+            asked.extend(questions)
+            return super().ask(programs, questions, take, deadline, options)
+
+    asked = []
+    outcome = tune(
+        Slow(made_up.builtin().values), ranks=(4, 8), budget_seconds=12, check=False, messages=False
+    )
+    assert {case.ranks for case in outcome.samples.cases()} == {4, 8}
+    assert asked
 
 
 def test_a_budget_that_is_too_short_is_told(tune):

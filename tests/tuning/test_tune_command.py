@@ -10,7 +10,9 @@ import sys
 
 import machine as made_up
 import pytest
-from tasuki.tuning import prices, regret, tables
+from tasuki.commands import Refusal
+from tasuki.commands import tune as command
+from tasuki.tuning import TuningError, placement, regret, tables
 from tasuki.tuning.cases import as_barrier, grid
 from tasuki.tuning.samples import Samples
 
@@ -29,18 +31,24 @@ def prefix(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def times(tmp_path_factory):
-    """A file as `make regret` writes it, of a machine whose ranks wait long for their turns."""
-    values = made_up.builtin().values | {"crowd.turn_ns": 9000.0}
-    machine, samples = made_up.Machine(values, off=0, noise=0), Samples()
-    cases = [as_barrier(case) for case in grid(("bcast", "allreduce", "barrier"), (2, 3, 8))]
-    series = prices.possible_series(made_up.PRICE, cases, made_up.PROCESSORS, [values])
+def write_times(path, machine, ranks):
+    """As `make regret` writes them."""
+    samples = Samples()
+    cases = [as_barrier(case) for case in grid(("bcast", "allreduce", "barrier"), ranks)]
+    series = machine.formulas.possible_series(cases, [machine.values])
     for case in cases:
         samples.add(case, {name: [time] for name, time in machine.true_times(case, series[case]).items()})
-    path = tmp_path_factory.mktemp("times") / "regret.json"
-    path.write_text(json.dumps(regret.document_of(samples, {})))
+    document = {"placement": str(machine.place), **regret.document_of(samples, {})}
+    path.write_text(json.dumps(document))
     return path
+
+
+@pytest.fixture(scope="module")
+def times(tmp_path_factory):
+    """Of a machine whose ranks wait long for their turns."""
+    values = made_up.builtin().values | {"crowd.turn_ns": 9000.0}
+    machine = made_up.Machine(values, off=0, noise=0)
+    return write_times(tmp_path_factory.mktemp("times") / "regret.json", machine, (2, 3, 8))
 
 
 def call(*words, folder):
@@ -78,6 +86,39 @@ def test_a_table_is_put_into_the_installation(prefix, times, tmp_path):
     assert tables.load(path, made_up.PRICE).made_on == tables.this_machine()
 
 
+def test_times_over_hosts_become_choices_there(prefix, tmp_path):
+    hosts = "a:2,b:2"
+    values = tables.builtin(made_up.PRICE, "tcp").values
+    machine = made_up.Machine(values, off=0.4, noise=0, place=placement.of(None, hosts, ""))
+    write_times(tmp_path / "times.json", machine, (2, 4))
+    words = ["--from", "times.json", "--no-check", "--host", hosts, "-o", "table.json"]
+    done = tune(*words, folder=tmp_path, prefix=prefix)
+    assert done.returncode == 0, done.stderr
+    assert "regret after: median 1.00" in done.stdout
+    table = tables.load(tmp_path / "table.json", made_up.PRICE)
+    assert table.choices and not table.names_network, "the network was not measured"
+    assert all(text.endswith(" ranks on 2 nodes") for text in table.choices)
+    other = placement.of(None, "a:2,c:2", "")
+    reason = "times.json: its times are of hosts a:2,b:2, expected those of hosts a:2,c:2"
+    with pytest.raises(TuningError, match=reason):
+        regret.load_samples(tmp_path / "times.json", other)
+
+
+def test_ranks_are_those_of_the_place():
+    for host, nodes, told, expected in (
+        ("", None, "", (2, 4, 8)),
+        ("", None, "3,2", (3, 2)),
+        ("", 3, "", (3, 6, 12)),
+        ("a:4,b:4", None, "", (8,)),
+        ("a:4,user@b,c:2", None, "", (3,)),
+        ("[fe80::1]:2,b:4", None, "", (4,)),
+        ("a:4,b:4", None, "2,8", (2, 8)),
+    ):
+        assert command.ranks_of(told, command.place_of(nodes, host)) == expected, (host, nodes, told)
+    with pytest.raises(Refusal, match="--host a:2: expected two or more hosts"):
+        command.place_of(None, "a:2")
+
+
 def test_the_built_in_parameters_are_fitted_by_their_makers(prefix, times, tmp_path):
     words = ["--prefix", prefix, "--out", tmp_path, "--from", times, "--processors", made_up.PROCESSORS]
     done = call(made_up.ROOT / "bench" / "fit_collectives.py", *words, folder=tmp_path)
@@ -95,6 +136,7 @@ def test_the_built_in_parameters_are_fitted_by_their_makers(prefix, times, tmp_p
         (["--operations", "bcast,best"], "--operations bcast,best: 'best', expected some of barrier, bcast"),
         (["-n", "1,2"], "-n 1,2: '1', expected numbers of ranks from 2 to"),
         (["-n", "two"], "-n two: 'two', expected numbers of ranks from 2 to"),
+        (["--host", "a:2,b:2", "-n", "2,3"], "-n 3: expected a multiple of the 2 nodes"),
         (["--table", "none.json"], "none.json: No such file or directory"),
         (["--table", "bad.json"], "bad.json: node_segment.flag_ns = -1, expected a number from 0"),
         (["--table", "broken.json"], "broken.json: is no JSON document"),

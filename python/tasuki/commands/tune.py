@@ -16,10 +16,20 @@ import typer
 from tasuki.commands import Refusal
 
 RANKS_MAX = 1024
-NETWORK_SECONDS_MAX = 30  # more do not tell more
+RANKS = 2, 4, 8  # of one node, where no others are named
 DURATION = re.compile(r"(?P<number>\d+(\.\d+)?)(?P<unit>s|m|min|h|)")
 UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 
+Ranks = Annotated[
+    str,
+    typer.Option(
+        "-n",
+        "--ranks",
+        metavar="N[,N…]",
+        help="Numbers of ranks to measure with, all together: 2,4,8; of hosts, as many as they have slots; "
+        "of N virtual nodes 1, 2 and 4 on each.",
+    ),
+]
 Table = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="The table to start from; the built-in one when not given."),
@@ -28,12 +38,29 @@ Source = Annotated[
     Path | None,
     typer.Option("--from", metavar="FILE", help="Times that were measured before: --times, `make regret`."),
 ]
+OnlyMessages = Annotated[
+    bool,
+    typer.Option(
+        "--only-messages",
+        help="Only who copies messages; prints every way by size. Of hosts or nodes: only their network.",
+    ),
+]
 Host = Annotated[
     str,
     typer.Option(
         metavar="HOST:N[,HOST:N…]",
-        help="Only the network between these hosts, as mpiexec --host takes them; all hosts are alike.",
+        help="Collectives and the network between these hosts, as mpiexec --host takes them; all are alike.",
     ),
+]
+Check = Annotated[
+    bool, typer.Option("--check/--no-check", help="Measure every change once more, old against new.")
+]
+Prefix = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="The installed tree to tune; this one when not given.")
+]
+Nodes = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="The same on so many virtual nodes of this machine."),
 ]
 Out = Annotated[
     Path | None,
@@ -52,9 +79,7 @@ def register(app: typer.Typer) -> None:
 def tune(
     out: Out = None,
     install: Install = False,
-    ranks: Annotated[
-        str, typer.Option("-n", "--ranks", metavar="N[,N…]", help="Numbers of ranks to measure with.")
-    ] = "2,4,8",
+    ranks: Ranks = "",
     budget: Annotated[
         str, typer.Option(metavar="TIME", help="For everything, the check included: 90s, 2m, 1h.")
     ] = "2m",
@@ -64,16 +89,11 @@ def tune(
     table: Table = None,
     source: Source = None,
     times: Times = None,
-    only_messages: Annotated[
-        bool, typer.Option("--only-messages", help="Only who copies messages; prints every way by size.")
-    ] = False,
+    only_messages: OnlyMessages = False,
     host: Host = "",
-    check: Annotated[
-        bool, typer.Option("--check/--no-check", help="Measure every change once more, old against new.")
-    ] = True,
-    prefix: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The installed tree to tune; this one when not given.")
-    ] = None,
+    nodes: Nodes = None,
+    check: Check = True,
+    prefix: Prefix = None,
 ) -> None:
     """Fits the table by which the library chooses among the algorithms of its collectives and who copies a
     message.
@@ -93,7 +113,11 @@ def tune(
 
         tasuki tune --only-messages                   seconds; who copies messages, and the times of each way
 
-        tasuki tune --host a:2,b:2 --table tuning.json -o hosts.json     adds the network between hosts
+        tasuki tune --host a:4,b:4 --table tuning.json -o hosts.json     adds the network, and choices there
+
+        tasuki tune --host a:4,b:4 -n 2,8             1 and 4 ranks on each host
+
+        tasuki tune --host a:2,b:2 --only-messages    half a minute; the network alone
 
         tasuki tune --install                         all jobs of this installation choose by it from then on
 
@@ -103,28 +127,25 @@ def tune(
     from tasuki.tuning import TuningError
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as by Ctrl-C, so that no job is left behind
-    must_fit_together(host, only_messages, source, times)
+    if only_messages and (source is not None or times is not None):
+        raise Refusal("tune: --only-messages: takes no --from and no --times")
+    settings = {"budget_seconds": seconds_of(budget), "operations": operations_of(operations), "check": check}
     try:
         out = out_of(out, install, prefix)
         for path in filter(None, (out, times)):
             must_be_writable(path)
-        if host:
-            run_network(host, budget, table, prefix, out)
+        place = place_of(nodes, host)
+        settings |= {"place": place, "ranks": ranks_of(ranks, place)}
+        if only_messages and place.nodes > 1:
+            run_network(settings, table, prefix, out)
         elif only_messages:
-            run_messages(budget, table, check, prefix, out)
+            run_messages(settings, table, prefix, out)
         else:
-            run(ranks, budget, operations, table, source, check, prefix, out, times)
+            run(settings, table, source, prefix, out, times)
     except TuningError as error:
         raise Refusal(f"tune: {error}") from None
     use = "jobs of this installation choose by it" if install else f"use it by TASUKI_TUNING_FILE={out}"
     make_console().print(f"{out} is written; {use}")
-
-
-def must_fit_together(host: str, only_messages: bool, source: Path | None, times: Path | None) -> None:
-    if only_messages and (source is not None or times is not None):
-        raise Refusal("tune: --only-messages: takes no --from and no --times")
-    if host and (only_messages or source is not None or times is not None):
-        raise Refusal(f"tune: --host {host}: takes no --only-messages, --from and --times")
 
 
 def make_console():
@@ -141,13 +162,21 @@ def warn_if_busy(console) -> None:
         console.print(busy, style="yellow")
 
 
-def run_messages(budget, table, check, prefix, out) -> None:
-    """Every way of a message, and the thresholds."""
-    from tasuki.tuning import programs, session, show, tables
+def made(settings, table, prefix):
+    """The programs, and the settings with the table to start from."""
+    from tasuki.tuning import programs, session, tables
 
-    settings = session.Settings(budget_seconds=seconds_of(budget), check=check)
     found = programs.find(prefix)
-    settings.table = None if table is None else tables.load(table, found.price)
+    network = settings["place"].table_network()
+    old = None if table is None else tables.load(table, found.price, network)
+    return found, session.Settings(table=old, **settings)
+
+
+def run_messages(settings, table, prefix, out) -> None:
+    """Every way of a message, and the thresholds."""
+    from tasuki.tuning import session, show, tables
+
+    found, settings = made(settings, table, prefix)
     console = make_console()
     warn_if_busy(console)
     with watching(console, settings.budget_seconds) as watch:
@@ -157,33 +186,23 @@ def run_messages(budget, table, check, prefix, out) -> None:
     tables.save(new, out)
 
 
-def run_network(host, budget, table, prefix, out) -> None:
-    """The network between hosts."""
-    from tasuki.tuning import network, programs, show, tables
+def run_network(settings, table, prefix, out) -> None:
+    """The network between nodes."""
+    from tasuki.tuning import session, show, tables
 
-    found = programs.find(prefix)
-    old = tables.builtin(found.price, "tcp") if table is None else tables.load(table, found.price, "tcp")
+    found, settings = made(settings, table, prefix)
     console = make_console()
     warn_if_busy(console)
-    seconds = min(seconds_of(budget), NETWORK_SECONDS_MAX)
-    rows = network.measured(found, ["--host", host], None, seconds)
-    new = network.tuned(old, rows)
+    old, new, rows = session.tune_network(found, settings)
     show.show_network(console, tables.parameters(found.price, "tcp"), rows, old, new)
     tables.save(new, out)
 
 
-def run(ranks, budget, operations, table, source, check, prefix, out, times) -> None:
-    from tasuki.tuning import programs, regret, session, show, tables
+def run(settings, table, source, prefix, out, times) -> None:
+    from tasuki.tuning import regret, session, show, tables
 
-    settings = session.Settings(
-        ranks=ranks_of(ranks),
-        operations=operations_of(operations),
-        budget_seconds=seconds_of(budget),
-        check=check,
-    )
-    found = programs.find(prefix)
-    settings.table = None if table is None else tables.load(table, found.price)
-    settings.source = None if source is None else regret.load_samples(source)
+    found, settings = made(settings, table, prefix)
+    settings.source = None if source is None else regret.load_samples(source, settings.place)
     console = make_console()
     warn_if_busy(console)
     with watching(console, settings.budget_seconds) as watch:
@@ -191,7 +210,7 @@ def run(ranks, budget, operations, table, source, check, prefix, out, times) -> 
     show.show(console, tables.parameters(found.price), outcome)
     tables.save(outcome.new, out)
     if times is not None:
-        write_times(times, outcome)
+        write_times(times, outcome, settings.place)
     console.print(f"{outcome.seconds:.0f} s")
 
 
@@ -219,12 +238,27 @@ def watching(console, budget_seconds: float):
         yield Bar()
 
 
-def ranks_of(text: str) -> tuple[int, ...]:
+def place_of(nodes: int | None, host: str):
+    from tasuki.tuning import placement
+
+    place = placement.of(nodes, host, placement.NETWORKS[0])
+    if host and place.nodes < 2:
+        raise Refusal(f"tune: --host {host}: expected two or more hosts")
+    return place
+
+
+def ranks_of(text: str, place) -> tuple[int, ...]:
+    if not text and place.hosts:
+        return (place.slots(),)
+    if not text:
+        return RANKS if place.nodes == 1 else tuple(each * place.nodes for each in (1, 2, 4))
     words = [word.strip() for word in text.split(",")]
     for word in words:
         if not word.isdecimal() or not 2 <= int(word) <= RANKS_MAX:
             raise Refusal(f"tune: -n {text}: {word!r}, expected numbers of ranks from 2 to {RANKS_MAX}")
-    return tuple(dict.fromkeys(int(word) for word in words))
+    found = tuple(dict.fromkeys(int(word) for word in words))
+    place.check(found, "-n")
+    return found
 
 
 def seconds_of(text: str) -> float:
@@ -268,10 +302,10 @@ def must_be_writable(path: Path) -> None:
         raise Refusal(f"tune: {path}: cannot be written: expected a file in a folder that is there")
 
 
-def write_times(path: Path, outcome) -> None:
+def write_times(path: Path, outcome, place) -> None:
     from tasuki.tuning import TuningError, regret
 
-    document = regret.document_of(outcome.samples, outcome.decisions)
+    document = {"placement": str(place), **regret.document_of(outcome.samples, outcome.decisions)}
     try:
         path.write_text(json.dumps(document) + "\n")
     except OSError as error:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import collections
 import math
+import re
 from collections.abc import Mapping
 
 from tasuki.tuning.cases import Case, library_bytes, library_operation
@@ -140,10 +141,10 @@ def checked(
     return kept, ratios
 
 
-def exceptions(decisions: Mapping[Case, str], models: Mapping[Case, str]) -> dict[str, str]:
-    """What a table has to name, as its `choices`: each case whose decision is not the model's, up to halfway
-    (in octaves) to the next sizes that were measured. `models` has more sizes: flags are named also where the
-    model leaves them for a size between, since it could not come back to them."""
+def exceptions(decisions: Mapping[Case, str], models: Mapping[Case, str], nodes: int = 1) -> dict[str, str]:
+    """What a table has to name, as its `choices` on so many nodes: each case whose decision is not the
+    model's, up to halfway (in octaves) to the next sizes that were measured. `models` has more sizes: flags
+    are named also where the model leaves them for a size between, since it could not come back to them."""
     by_kind = collections.defaultdict(dict)
     for case, series in decisions.items():
         by_kind[case.operation, case.ranks][case.bytes] = series
@@ -159,11 +160,27 @@ def exceptions(decisions: Mapping[Case, str], models: Mapping[Case, str]) -> dic
                 continue
             low, high = ends(sizes, first, last)
             unit = library_bytes(Case(operation, 1, ranks))
-            text = (
-                f"{library_operation(operation)} of {low * unit} to {high * unit} bytes among {ranks} ranks"
-            )
-            named[text] = name
+            sizes_text = f"{low * unit} to {high * unit} bytes"
+            named[f"{library_operation(operation)} of {sizes_text} {place_text(ranks, nodes)}"] = name
     return named
+
+
+def place_text(ranks: int, nodes: int) -> str:
+    """As `choices` and TASUKI_EXPLAIN have it."""
+    return f"among {ranks} ranks" + (f" on {nodes} nodes" if nodes > 1 else "")
+
+
+def of_other_places(choices: Mapping[str, str], decisions: Mapping[Case, str], nodes: int) -> dict[str, str]:
+    """Those of a table's choices that the decisions on so many nodes say nothing about: of other operations,
+    numbers of ranks or nodes."""
+    decided = {(library_operation(case.operation), place_text(case.ranks, nodes)) for case in decisions}
+    return {text: name for text, name in choices.items() if kind_of(text) not in decided}
+
+
+def kind_of(choice: str) -> tuple[str, str]:
+    """("bcast", "among 4 ranks on 2 nodes") of a choice in a table that was checked."""
+    found = re.match(r"(\w+) of \d+ to \d+ bytes (among .*)", choice)
+    return found[1], found[2]
 
 
 def runs(series: Mapping[int, str]) -> list[tuple[int, int, str]]:

@@ -24,7 +24,7 @@ from tasuki.tuning.programs import Programs
 TURN_SECONDS = 0.004
 CALLS_BEFORE = 3
 ROUNDS_MIN = 2
-START_SECONDS = 0.3  # of a job, about
+START_SECONDS = 0.3  # with less left no job is started
 END_SECONDS = 5  # until a job that was asked to end is killed
 WORDS_MAX = 400  # of one command line
 CHOSEN_SECONDS_MAX = 60

@@ -1,4 +1,4 @@
-"""The row of the network in a table: measured between hosts (bench/network_ways.cpp), and fitted.
+"""The row of the network in a table: measured between nodes (bench/network_ways.cpp), and fitted.
 
 A message between two nodes takes `software_ns` + `latency_ns` + its bytes over a rate. `software_ns` is what
 the call takes that sends it alone; but at most half of the whole, since over a loopback interface it
@@ -16,11 +16,13 @@ from collections.abc import Sequence
 import numpy
 
 from tasuki.tuning import TuningError, measure
+from tasuki.tuning.placement import Placement
 from tasuki.tuning.programs import Programs
 from tasuki.tuning.samples import lower_quartile
 from tasuki.tuning.tables import NETWORK, TuningTable
 
 CASES = 15  # of the program, at most
+BUDGET_SECONDS_MAX = 30  # more do not tell more
 WINDOW, WINDOW_BYTES = 64, 8 << 20  # of its streams
 LONG_BYTES = 64 << 10  # a longer message waits for its receive (link/ofi/ofi_link.hpp)
 SHORT, STREAM_LONG = 8, 1 << 20
@@ -42,10 +44,11 @@ class Row:
         return 1e9 * lower_quartile(self.seconds)
 
 
-def measured(programs: Programs, hosts: Sequence[str], ranks: int | None, budget_seconds: float) -> list[Row]:
-    """`hosts`: mpiexec's options that say which."""
-    words = [programs.mpiexec, *hosts, *(["-n", str(ranks)] if ranks else [])]
-    words += [programs.network_ways, f"{budget_seconds / CASES:.4f}"]
+def measured(programs: Programs, place: Placement, ranks: int, budget_seconds: float) -> list[Row]:
+    """Between the first two nodes."""
+    seconds = min(budget_seconds, BUDGET_SECONDS_MAX)
+    words = [programs.mpiexec, *place.options(ranks), "-n", str(ranks)]
+    words += [programs.network_ways, f"{seconds / CASES:.4f}"]
     try:
         done = subprocess.run(
             words, env=measure.environment(), capture_output=True, text=True, timeout=SECONDS_MAX

@@ -4,6 +4,8 @@ one node after those of another."""
 from __future__ import annotations
 
 import dataclasses
+import re
+from collections.abc import Iterable
 
 from tasuki.tuning import TuningError
 
@@ -26,19 +28,31 @@ class Placement:
         """Those of a node, where a machine has so many: virtual nodes share them."""
         return available if self.hosts else available / self.nodes
 
+    def slots(self) -> int:
+        """Of all hosts together, as many on each: of the host that has the fewest."""
+        numbers = (re.search(r":(\d+)$", word.strip()) for word in self.hosts.split(","))
+        return self.nodes * min(int(found[1]) if found else 1 for found in numbers)
+
+    def start_seconds(self) -> float:
+        """Until a job's ranks run, about."""
+        return 1.0 if self.hosts else 0.3
+
     def table_network(self) -> str:
         """Whose row of the network a job takes by itself (tuning/networks.hpp)."""
         return "tcp" if self.nodes > 1 and (self.hosts or self.network == "fabric") else ""
 
-    def check(self, ranks: list[int]) -> None:
+    def check(self, ranks: Iterable[int], option: str = "--ranks") -> None:
         for count in ranks:
             if count % self.nodes != 0:
-                raise TuningError(f"--ranks {count}: expected a multiple of the {self.nodes} nodes")
+                raise TuningError(f"{option} {count}: expected a multiple of the {self.nodes} nodes")
 
     def __str__(self) -> str:
         if self.hosts:
             return f"hosts {self.hosts}"
         return f"{self.nodes} virtual nodes, network {self.network}" if self.nodes > 1 else "one node"
+
+
+ONE_NODE = Placement()
 
 
 def of(nodes: int | None, hosts: str, network: str) -> Placement:

@@ -159,11 +159,14 @@ def document_of(samples: Samples, chosen: Mapping[Case, str]) -> dict:
     return {"rows": rows, "visits": visits}
 
 
-def load_samples(path: Path | str) -> Samples:
-    """The times that this program or `tasuki tune` has written."""
+def load_samples(path: Path | str, place: placement.Placement = placement.ONE_NODE) -> Samples:
+    """The times that this program or `tasuki tune` has written, of this place."""
     samples = Samples()
     try:
-        for visit in json.loads(Path(path).read_text())["visits"]:
+        document = json.loads(Path(path).read_text())
+        if (there := document.get("placement", str(placement.ONE_NODE))) != str(place):
+            raise TuningError(f"{path}: its times are of {there}, expected those of {place}")
+        for visit in document["visits"]:
             if visit["operation"] not in OPERATIONS:
                 names = ", ".join(OPERATIONS)
                 raise TuningError(f"{path}: operation = {visit['operation']!r}, expected one of {names}")

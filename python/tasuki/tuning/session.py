@@ -1,10 +1,14 @@
 """`tasuki tune` itself: measures within a budget of time, fits, decides, and looks again at what it
 changed.
 
-First who had better copy messages (messages.py), a few seconds. Then every algorithm of every case of the
-grid gets a few turns, and a first fit tells where the choice would change, also between the sizes of the
-grid. What is left of the first part of the budget goes, round after round, to where the choice is close or
-uncertain. The rest goes to the check: old choice against new, by turns, in jobs that nothing was decided on.
+First who had better copy messages (messages.py), a few seconds; of ranks on several nodes, what messages
+between these take (network.py). Then every algorithm of every case of the grid gets a few turns, and a first
+fit tells where the choice would change, also between the sizes of the grid. What is left of the first part of
+the budget goes, round after round, to where the choice is close or uncertain. The rest goes to the check: old
+choice against new, by turns, in jobs that nothing was decided on.
+
+Only the times of one node are fitted to. Between nodes the formulas keep the network's row as messages have
+it, which predictions of programs need (docs/tuning.md).
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tasuki import environment
-from tasuki.tuning import TuningError, decide, fitting, measure, messages, prices, tables
+from tasuki.tuning import TuningError, decide, fitting, measure, messages, network, placement, prices, tables
 from tasuki.tuning.cases import OPERATIONS, SIZES, Case, algorithm_of, as_barrier, grid
 from tasuki.tuning.measure import Question
 from tasuki.tuning.programs import Programs
@@ -25,7 +29,7 @@ from tasuki.tuning.samples import VISITED, Ratio, Samples
 from tasuki.tuning.tables import TuningTable
 
 # Shares of the budget, by when something has to be over.
-MESSAGES_SEEN, ALL_SEEN, CLOSER_SEEN, CHECKED = 0.25, 0.5, 0.74, 0.95
+NETWORK_SEEN, MESSAGES_SEEN, ALL_SEEN, CLOSER_SEEN, CHECKED = 0.1, 0.25, 0.5, 0.74, 0.95
 TURNS_FIRST, TURNS_CLOSER, TURNS_CHECK = 3, 6, 7
 CHECK_VISITS = 3  # at most, of each change
 ROUND_SECONDS = 8  # of a closer look, before what is uncertain is asked anew
@@ -33,6 +37,7 @@ CLOSE = 1.2  # a series that takes up to so many times as long as the best may b
 HOPELESS = 8  # predicted to take so many times as long as the best
 SETTLED = 0.03  # a ratio that is known to be so close to 1 does not matter
 PAIRS_MAX = 30  # more do not tell more
+PACES = 0.5, 8.0  # measured over expected times of questions, at least and at most
 BETWEEN = tuple(8 << octave for octave in range(18))  # sizes where choices are compared: 8 bytes to 1 MiB
 
 
@@ -46,6 +51,7 @@ class Settings:
     messages: bool = True  # measure who copies them
     table: TuningTable | None = None  # to start from; None: the built-in one
     source: Samples | None = None  # times that were measured before; None: measure
+    place: placement.Placement = placement.ONE_NODE
 
 
 @dataclasses.dataclass
@@ -61,6 +67,7 @@ class Outcome:
     troubles: list[str]
     seconds: float = 0
     messages: list[messages.Found] = dataclasses.field(default_factory=list)
+    network: list[network.Row] = dataclasses.field(default_factory=list)
 
     def changes(self) -> list[Case]:
         return [case for case, series in self.decisions.items() if series != self.olds[case]]
@@ -77,13 +84,16 @@ class Watch:
 class Session:
     def __init__(self, programs: Programs, settings: Settings, watch: Watch | None = None):
         self.programs, self.settings, self.watch = programs, settings, watch or Watch()
-        self.formulas = prices.Formulas(programs.price, environment.processors())
+        self.place = settings.place
+        processors = self.place.processors(environment.processors())
+        self.formulas = prices.Formulas(programs.price, processors, self.place.nodes)
         self.began = time.monotonic()
-        self.builtin = tables.builtin(programs.price)
+        self.builtin = tables.builtin(programs.price, self.place.table_network())
         self.old = settings.table or self.builtin
+        self.start = self.old  # with the network's row, once it is measured
         self.samples = settings.source or Samples()
         self.expected: dict[Case, dict[str, float]] = {}  # seconds that a call may take
-        self.pace = 1.0  # measured over expected time of questions
+        self.paces: dict[int, float] = {}  # by ranks: measured over expected time of questions
         self.troubles: list[str] = []
 
     def moment(self, share: float) -> float:
@@ -94,8 +104,10 @@ class Session:
         return self.moment(share) - time.monotonic()
 
     def tune(self) -> Outcome:
-        message_tuning, founds = None, []
-        if self.settings.source is None and self.settings.messages:
+        message_tuning, founds, rows = None, [], []
+        if self.settings.source is None and self.place.nodes > 1:
+            rows = self.see_network()
+        elif self.settings.source is None and self.settings.messages:
             self.watch.stage("who copies")
             message_tuning = messages.MessageTuning(self.programs, self.old, self.settings.budget_seconds)
             founds = message_tuning.see(self.moment(MESSAGES_SEEN))
@@ -109,24 +121,18 @@ class Session:
             self.see_closer(found.values)
             self.watch.stage("fitting")
         found = self.fitted(polished=True)
-        table = TuningTable(found.values, names_network=self.old.names_network)
+        table = TuningTable(found.values, names_network=self.start.names_network)
         cases = self.samples.cases()
         models, olds = self.choices(table, cases), self.real_old_choices(cases)
-        decisions = decide.decide_all(self.samples, models, olds)
-        ratios, taken_back = {}, []
+        first = decide.decide_all(self.samples, models, olds)
+        decisions, ratios = first, {}
         if self.settings.check:
             if message_tuning is not None:
                 self.watch.stage("old against new")
                 message_tuning.see_again(founds, self.moment(CHECKED))
-            check = self.see_again(decisions, olds)
-            kept, ratios = decide.checked(check, decisions, olds)
-            self.samples.merge(check)
-            kept = decide.as_the_library_can(self.samples, kept)
-            taken_back = [case for case in cases if kept[case] != decisions[case]]
-            decisions = kept
+            decisions, ratios = self.checked(first, olds)
         messages.set_thresholds(table, self.old, founds)
         self.name_choices(table, decisions, models)
-        seconds = time.monotonic() - self.began
         return Outcome(
             self.old,
             table,
@@ -135,23 +141,35 @@ class Session:
             olds,
             decisions,
             ratios,
-            taken_back,
+            [case for case in cases if decisions[case] != first[case]],
             self.troubles,
-            seconds,
+            time.monotonic() - self.began,
             founds,
+            rows,
         )
+
+    def checked(self, decisions, olds) -> tuple[dict[Case, str], dict[Case, Ratio]]:
+        """The decisions after a second look at those that change something."""
+        check = self.see_again(decisions, olds)
+        kept, ratios = decide.checked(check, decisions, olds)
+        self.samples.merge(check)
+        return decide.as_the_library_can(self.samples, kept), ratios
 
     # What is measured.
 
     def ask(self, questions: list[Question], samples: Samples, deadline: float) -> bool:
         """As many of the questions as fit in before the deadline; False: not all did."""
-        chosen, end = [], time.monotonic() + measure.START_SECONDS * len(self.settings.ranks)
+        chosen, costs, begin = [], [], time.monotonic()
+        end, jobs = begin, set()
         for question in questions:
-            cost = self.pace * measure.cost_seconds(question, self.expected.get(question.case, {}))
-            if end + cost <= deadline:  # else it is too dear, and another may not be
+            ranks = question.case.ranks
+            cost = self.pace(ranks) * measure.cost_seconds(question, self.expected.get(question.case, {}))
+            start = 0 if ranks in jobs else self.place.start_seconds()
+            if end + start + cost <= deadline:  # else it is too dear, and another may not be
                 chosen.append(question)
-                end += cost
-        begin, jobs = time.monotonic(), len({question.case.ranks for question in chosen})
+                costs.append(cost)
+                jobs.add(ranks)
+                end += start + cost
 
         def take(case, visit):
             samples.add(case, visit)
@@ -159,38 +177,60 @@ class Session:
             times |= {series: min(seconds) for series, seconds in visit.items() if seconds}
             self.watch.tick()
 
-        costs = [measure.cost_seconds(one, self.expected.get(one.case, {})) for one in chosen]
-        measure.ask(self.programs, chosen, take, deadline)
-        took = time.monotonic() - begin - jobs * measure.START_SECONDS
+        measure.ask(self.programs, chosen, take, deadline, self.place.options)
+        took = time.monotonic() - begin - len(jobs) * self.place.start_seconds()
         if sum(costs) > 2:
-            self.pace = min(max(took / sum(costs), 0.5), 4.0)
+            off = took / sum(costs)
+            self.paces |= {ranks: min(max(self.pace(ranks) * off, PACES[0]), PACES[1]) for ranks in jobs}
         return len(chosen) == len(questions)
 
+    def pace(self, ranks: int) -> float:
+        return self.paces.get(ranks, max(self.paces.values(), default=1.0))
+
+    def see_network(self) -> list[network.Row]:
+        """Messages between the nodes; the start has their row from now on."""
+        self.watch.stage("the network")
+        seconds = NETWORK_SEEN * self.settings.budget_seconds
+        rows = network.measured(self.programs, self.place, max(self.settings.ranks), seconds)
+        self.start = network.tuned(self.old, rows)
+        return rows
+
     def expect(self, questions: list[Question]) -> None:
-        """What calls may take, by the built-in formulas, until they are measured."""
+        """What calls may take, by the formulas, until they are measured."""
         asked = [(*question.case, series) for question in questions for series in question.series]
         with self.formulas.prices(asked) as told:
-            for point, ns in zip(asked, told.ns(self.builtin.values), strict=True):
+            for point, ns in zip(asked, told.ns(self.known_values()), strict=True):
                 if not math.isnan(ns):
                     self.expected.setdefault(Case(*point[:3]), {}).setdefault(point[3], 1e-9 * ns)
 
+    def known_values(self) -> Mapping[str, float]:
+        """Parameters that are not far off. Of one node, a table to start from may be: the built-in ones."""
+        return self.builtin.values if self.place.nodes == 1 else self.start.values
+
     def see_all(self) -> None:
-        """A few turns of everything: first with sizes far apart, then with those between."""
+        """A few turns of everything: first with sizes far apart, then with those between. Each number of
+        ranks has its share of the time, and what those before it leave."""
         self.watch.stage("every algorithm")
         settings = self.settings
         cases = [as_barrier(case) for case in grid(settings.operations, settings.ranks, settings.sizes)]
-        series = self.formulas.possible_series(cases, [self.builtin.values])
+        series = self.formulas.possible_series(cases, [self.known_values()])
         olds = self.old_choices(cases)
         wanted = {case: list(dict.fromkeys([*series[case], olds[case]])) for case in cases}
         questions = [Question(case, TURNS_FIRST, wanted[case]) for case in cases]
         self.expect(questions)
         questions = [self.without_hopeless(question) for question in questions]
         half = len(questions) // 2
-        for part in (questions[:half], questions[half:]):
-            if not self.ask(part, self.samples, self.moment(ALL_SEEN)):
-                seen = len(self.samples.cases())
-                self.troubles.append(f"the budget was enough for {seen} of {len(questions)} cases")
-                return
+        groups = [
+            [question for question in part if question.case.ranks == count]
+            for part in (questions[:half], questions[half:])
+            for count in settings.ranks
+        ]
+        for place, group in enumerate(groups):
+            share = self.left(ALL_SEEN) / (len(groups) - place)
+            self.ask(group, self.samples, time.monotonic() + share)
+        seen = len(self.samples.cases())
+        if seen < len(questions):
+            self.troubles.append(f"the budget was enough for {seen} of {len(questions)} cases")
 
     def without_hopeless(self, question: Question) -> Question:
         """Without what even wrong formulas will not find among the best."""
@@ -216,18 +256,19 @@ class Session:
 
     def changes_between(self, table: TuningTable) -> dict[Case, list[str]]:
         """Sizes between those that were measured where the choice would change: the middle of each run of
-        such sizes. With flags, which sizes above can have only where those below do (the program leaves out
-        what is not possible)."""
+        such sizes. On a node with flags, which sizes above can have only where those below do (the program
+        leaves out what is not possible)."""
         kinds = sorted({(case.operation, case.ranks) for case in self.samples.cases() if case.bytes})
         fine = [Case(operation, size, ranks) for operation, ranks in kinds for size in BETWEEN]
         olds, news = self.choices(self.old, fine), self.choices(table, fine)
         found: dict[Case, list[str]] = {}
+        more = [decide.FLAGS] if self.place.nodes == 1 else []
         for operation, ranks in kinds:
             pairs = {size: (olds[c], news[c]) for size in BETWEEN for c in [Case(operation, size, ranks)]}
             for first, last, (old, new) in decide.runs(pairs):
                 own = [Case(operation, size, ranks) for size in BETWEEN if first <= size <= last]
                 if old != new and not any(self.samples.times(case) for case in own):
-                    found[own[len(own) // 2]] = [old, new, decide.FLAGS]
+                    found[own[len(own) // 2]] = [old, new, *more]
         return found
 
     def open_questions(self, models, olds, between) -> list[Question]:
@@ -284,6 +325,8 @@ class Session:
     # What is fitted and chosen.
 
     def fitted(self, polished: bool) -> fitting.Fit:
+        if self.place.nodes > 1:
+            return fitting.Fit(dict(self.start.values), {})
         points = fitting.possible(self.samples.points(), self.formulas, self.builtin.values)
         if not points:
             raise TuningError("no times to fit to: none is of an algorithm that the library knows")
@@ -294,6 +337,10 @@ class Session:
         with self.formulas.choices(cases) as asked:
             return asked.of(table)
 
+    def chosen_by(self, cases: list[Case], table: Path | str) -> dict[Case, str]:
+        """What the library itself takes there by a table."""
+        return measure.chosen_by(self.programs, cases, table, self.place.options)
+
     def old_choices(self, cases: list[Case]) -> dict[Case, str]:
         return self.choices(self.old, cases)
 
@@ -302,7 +349,7 @@ class Session:
         told = self.old_choices(cases)
         if self.settings.source is not None and not self.settings.check:
             return told  # no jobs are wanted
-        for case, algorithm in measure.chosen_by(self.programs, cases, self.old.path).items():
+        for case, algorithm in self.chosen_by(cases, self.old.path).items():
             if algorithm_of(told[case]) != algorithm:
                 times = self.samples.times(case)
                 alike = [name for name in times if algorithm_of(name) == algorithm]
@@ -317,15 +364,16 @@ class Session:
         kinds = dict.fromkeys((case.operation, case.ranks) for case in decisions if case.bytes)
         between = [Case(operation, size, ranks) for operation, ranks in kinds for size in BETWEEN]
         models = self.choices(table, between) | models
-        table.choices = decide.exceptions(decisions, models)
+        kept = decide.of_other_places(self.old.choices, decisions, self.place.nodes)
+        table.choices = kept | decide.exceptions(decisions, models, self.place.nodes)
         if not self.settings.check:
             return
         others = self.other_choices(table, decisions)
         if others:
-            table.choices = decide.exceptions(decisions, models | others)
+            table.choices = kept | decide.exceptions(decisions, models | others, self.place.nodes)
             others = self.other_choices(table, decisions)
         for case, algorithm in others.items():
-            what = f"{case.operation} of {case.bytes} bytes among {case.ranks} ranks"
+            what = f"{case.operation} of {case.bytes} bytes {decide.place_text(case.ranks, self.place.nodes)}"
             self.troubles.append(f"{what}: the library takes {algorithm}, not {decisions[case]}")
 
     def other_choices(self, table: TuningTable, decisions: Mapping[Case, str]) -> dict[Case, str]:
@@ -333,8 +381,17 @@ class Session:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "table.json"
             tables.save(table, path)
-            ran = measure.chosen_by(self.programs, list(decisions), path)
+            ran = self.chosen_by(list(decisions), path)
         return {case: name for case, name in ran.items() if name != algorithm_of(decisions[case])}
+
+
+def tune_network(
+    programs: Programs, settings: Settings
+) -> tuple[TuningTable, TuningTable, list[network.Row]]:
+    """What messages between nodes take, and no more. The old table, the new one, and the times."""
+    old = settings.table or tables.builtin(programs.price, settings.place.table_network())
+    rows = network.measured(programs, settings.place, max(settings.ranks), settings.budget_seconds)
+    return old, network.tuned(old, rows), rows
 
 
 def tune_messages(

@@ -43,8 +43,8 @@ def parameter_table(rows: list[Parameter], outcome: Outcome) -> Table:
 
 
 def show_network(console: Console, rows: list[Parameter], times, old, new) -> None:
-    """What messages between hosts took, and the network's row before and after."""
-    seen = Table(title="messages between hosts", title_justify="left", header_style="bold")
+    """What messages between nodes took, and the network's row before and after."""
+    seen = Table(title="messages between nodes", title_justify="left", header_style="bold")
     for column in ("kind", "pairs at once", "bytes", "lower quartile us", "median us"):
         seen.add_column(column, justify="left" if column == "kind" else "right")
     for row in times:
@@ -183,7 +183,10 @@ def show_ways(console: Console, founds: list[messages.Found]) -> None:
 
 
 def show(console: Console, rows: list[Parameter], outcome: Outcome) -> None:
-    console.print(parameter_table(rows, outcome))
+    if outcome.network:
+        show_network(console, rows, outcome.network, outcome.old, outcome.new)
+    if outcome.fit.factors:
+        console.print(parameter_table(rows, outcome))
     show_messages(console, rows, outcome.messages)
     changes = outcome.changes()
     if changes:
