@@ -86,13 +86,15 @@ def processors_of(timeline: Timeline) -> int:
 
 
 def own_seconds(timelines: list[Timeline], pools: dict[Where, Pool]) -> None:
-    """Takes from each event's gap the part in which other ranks on its processors ran."""
+    """Takes from each event's gap the part in which other ranks on its processors ran, and from what its call
+    takes at least: they ran in those that took longer than usual, and in most that complete requests."""
     for where, pool in pools.items():
         spans, events = [], []
         for timeline in timelines:
             if where_of(timeline) == where:
                 begins = timeline.part.columns["begin"]
                 for event in timeline.events:
+                    event.floor = event.usual or (0.0 if event.completes else event.floor)
                     at = begins[event.row] * 1e-9
                     for name, end in (("gap", at), ("within", at + event.within)):
                         if name == "gap" or event.within:
@@ -140,8 +142,6 @@ class CrowdedEngine(Engine):
         for timeline in timelines:
             if self.pool(timeline) is not None:
                 for event in timeline.events:
-                    if not self.builder.alone:  # others ran in those that took longer
-                        event.floor = event.usual or (0.0 if event.completes else event.floor)
                     event.share_in_mpi = 1.0  # its processor is given away in calls
         self.find_homes(timelines)
         for timeline in sorted(timelines, key=lambda one: one.now):

@@ -140,6 +140,22 @@ def test_ranks_that_share_processors_work_for_a_collective_in_turn(scaled, how, 
     assert 100 + expected <= found.predicted_seconds / MICRO < 100 + expected + 10
 
 
+def test_what_calls_take_at_least_is_without_what_others_ran_in_them(scaled):
+    """Of two ranks on one processor each is 100 µs in a call that finds a message there, for the other one
+    computes meanwhile: that is no work of such a call, and four ranks have as much to do as two."""
+    recorded = []
+    for rank in range(2):
+        one = Rank(rank, 2, processors=1).call("MPI_Init", 0, 10, group=0)
+        for number in range(10):
+            at = 10 + 200 * number + 100 * rank
+            one.call("MPI_Irecv", at, at + 1, source=1 - rank, received=1000, made=1)
+            one.call("MPI_Send", at + 1, at + 2, peer=1 - rank, sent=1000)
+            one.call("MPI_Wait", at + 3, at + 103, done=[(number, 1 - rank, 1000)])
+        recorded.append(one)
+    found, _ = scaled(4, recorded)
+    assert 1800 < found.predicted_seconds / MICRO < 2600
+
+
 def test_what_cannot_be_is_refused(scaled, tmp_path):
     with pytest.raises(ReplayError, match="calls of 2 ranks: expected a multiple of it, not 5"):
         scaled(5, job(2, 100))
