@@ -74,18 +74,24 @@ def test_tune_names_choices_over_hosts_and_jobs_take_them(make_hosts):
 
 def test_regret_is_measured_over_hosts(make_hosts):
     hosts = make_hosts(2)
-    out = hosts.shared_folder / "regret"
+    out, table = hosts.shared_folder / "regret", hosts.shared_folder / "table.json"
+    choices = {"bcast of 0 to 64 bytes among 2 ranks on 2 nodes": "chain/8192"}
+    table.write_text(json.dumps({"tasuki_tuning": 1, "choices": choices}))
     words = [sys.executable, "-m", "tasuki.tuning.regret", "--prefix", harness.PREFIX, "--out", out]
     words += ["--host", "node1:2,node2:2", "--ranks", "2", "--operations", "bcast"]
-    words += ["--sizes", "8", "--rounds", "1", "--turns", "1"]
+    words += ["--sizes", "8", "--rounds", "1", "--turns", "1", "--table", table, "--again", "2"]
     done = hosts[0].run(words, environment={"PYTHONPATH": str(ROOT / "python")})
     assert done.returncode == 0, done.text
     document = json.loads((out / "regret.json").read_text())
     assert document["placement"] == "hosts node1:2,node2:2"
     rows = {row["series"]: row for row in document["rows"]}
     assert {"binomial", "chain"} <= {series.split("/")[0] for series in rows}
-    assert "flag_based" not in rows and sum(row["chosen"] for row in rows.values()) == 1
+    assert "flag_based" not in rows
+    assert [series for series, row in rows.items() if row["chosen"]] == ["chain/8192"]
     assert "regret: median" in done.stdout and "predictions: median error" in done.stdout
+    for whose in ("regret", "regret of the built-in choices,"):
+        assert f"{whose} looked at again: median" in done.stdout, done.text
+    assert "regret of the built-in choices, by the same times: median" in done.stdout, done.text
 
 
 def test_bench_runs_over_hosts(make_hosts):

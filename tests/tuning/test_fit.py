@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 import fit_collectives  # noqa: E402
 from tasuki.tuning import TuningError, fitting, placement, prices, regret, tables  # noqa: E402
 from tasuki.tuning.cases import Case, Point  # noqa: E402
+from tasuki.tuning.samples import Samples  # noqa: E402
 
 PROCESSORS = 4
 FORMULAS = prices.Formulas(PRICE, PROCESSORS)
@@ -111,6 +112,23 @@ def test_regret_is_that_of_what_is_chosen():
     assert regret.regrets_of(times, chosen) == {Case("bcast", 8, 2): pytest.approx(2)}
     chosen[Case("bcast", 8, 2)] = "chain/65536"  # the same algorithm was measured with other segments
     assert regret.regrets_of(times, chosen) == {Case("bcast", 8, 2): pytest.approx(1)}
+
+
+def test_a_second_look_tells_luck_from_a_wrong_choice():
+    wrong, lucky, right = (Case("bcast", size, 2) for size in (8, 64, 512))
+    times = {case: {"binomial": 2e-6, "chain/4096": 1e-6} for case in (wrong, lucky)}
+    times[right] = {"binomial": 1e-6, "chain/4096": 2e-6}
+    chosen = dict.fromkeys(times, "binomial")
+
+    def ask(pairs):
+        assert pairs == dict.fromkeys((wrong, lucky), ["binomial", "chain/4096"])
+        seen = Samples()
+        for case, first in ((wrong, 2e-6), (lucky, 0.9e-6)):
+            seen.add(case, {"binomial": [first] * 3, "chain/4096": [1e-6] * 3})
+        return seen
+
+    again = regret.looked_at_again(regret.regrets_of(times, chosen), times, chosen, ask)
+    assert again == {wrong: pytest.approx(2), lucky: 1, right: 1}
 
 
 def test_the_choice_names_its_segments():

@@ -8,7 +8,12 @@ prediction is the factor by which it is off, either way.
 
 measures every algorithm in every case of the grid, prints both tables, and writes OUT/regret.json and
 OUT/predicted.png. With --nodes 2 the ranks are on virtual nodes that send over the network, with
---host a:4,b:4 on these hosts: the choices and the predictions are then those of the library there.
+--host a:4,b:4 on these hosts: the choices and the predictions are then those of the library there. With
+--table FILE the choices are the table's, and those of the built-in parameters are told beside them, by the
+same times.
+
+The best of many algorithms is also the luckiest. --again N looks once more at each case with a regret, the
+choice and the best alone, by N turns in a job of their own: a regret by such times is due to the choice.
 """
 
 from __future__ import annotations
@@ -64,6 +69,18 @@ def summary_of(regrets: Mapping[Case, float]) -> str:
         f"above {GOAL_MEDIAN}, worst {regrets[worst]:.2f} ({worst.operation} "
         f"{bytes_text(worst.bytes)}, {worst.ranks} ranks)"
     )
+
+
+def looked_at_again(regrets, times, chosen, ask) -> dict[Case, float]:
+    """The regrets, of those that are some by what `ask(questions)` says of the choice and the best alone."""
+    pairs = {
+        case: [taken_of(times[case], chosen[case]), min(times[case], key=times[case].get)]
+        for case, value in regrets.items()
+        if value > GOAL_MEDIAN
+    }
+    seen = ask(pairs)
+    ratios = {case: seen.ratio(case, *pair) for case, pair in pairs.items()}
+    return regrets | {case: max(1.0, ratio.median) for case, ratio in ratios.items() if ratio.pairs}
 
 
 def regret_table(times, chosen, predicted) -> Table:
@@ -133,11 +150,9 @@ def plot(points: list[Point], told: Mapping, path: Path) -> None:
     pyplot.close(figure)
 
 
-def predictions(
-    points: list[Point], price: Path, processors: float, values, nodes: int = 1
-) -> dict[tuple[Case, str], float]:
+def predictions(points: list[Point], formulas: prices.Formulas, values) -> dict[tuple[Case, str], float]:
     """(case, series) -> seconds, of those that are possible."""
-    with prices.Prices(price, points, processors, nodes) as asked:
+    with formulas.prices(points) as asked:
         ns = asked.ns(values)
     return {
         (Case(*point[:3]), point.series): 1e-9 * float(one)
@@ -194,18 +209,13 @@ def parse_arguments():
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="bytes")
     parser.add_argument("--rounds", type=int, default=2, help="how often everything is run")
     parser.add_argument("--turns", type=int, default=TURNS, help="batches of each algorithm in a round")
+    parser.add_argument("--again", type=int, default=0, help="turns of a second look at what has a regret")
     parser.add_argument("--nodes", type=int, help="divide the ranks among so many virtual nodes")
     parser.add_argument(
         "--network", default=placement.NETWORKS[0], choices=placement.NETWORKS, help="between virtual nodes"
     )
     parser.add_argument("--host", default="", help="divide the ranks among these hosts, as for mpiexec")
     return parser.parse_args()
-
-
-def table_of(args, price: Path, place: placement.Placement) -> tables.TuningTable:
-    """Whose choices are looked at."""
-    network = place.table_network()
-    return tables.builtin(price, network) if args.table is None else tables.load(args.table, price, network)
 
 
 def show(console: Console, times, chosen, points: list[Point], told: Mapping, path: Path) -> None:
@@ -230,21 +240,42 @@ def main() -> None:
     load = os.getloadavg()[0]
     if busy := environment.busy_text(load):
         console.print(busy, style="yellow")
-    table = table_of(args, found.price, place)
+    formulas = prices.Formulas(found.price, processors, place.nodes)
+    builtin = tables.builtin(found.price, place.table_network())
+    table = builtin
+    if args.table is not None:
+        table = tables.load(args.table, found.price, place.table_network())
     cases = [as_barrier(case) for case in grid(args.operations, args.ranks, args.sizes)]
-    series = prices.possible_series(found.price, cases, processors, [table.values], place.nodes)
+    with formulas.choices(cases) as choices:
+        chosen, before = choices.of(table), choices.of(builtin)
+    series = formulas.possible_series(cases, [table.values])
+    for case in cases:
+        series[case] = list(dict.fromkeys([*series[case], chosen[case], before[case]]))
     samples = Samples()
     for _ in range(args.rounds):
         questions = [measure.Question(case, args.turns, series[case]) for case in cases]
         measure.ask(found, questions, samples.add, options=place.options)
-    with prices.Choices(found.price, cases, processors, place.nodes) as choices:
-        chosen = choices.of(table)
     times, points = samples.all_times(), samples.points()
-    told = predictions(points, found.price, processors, table.values, place.nodes)
+    told = predictions(points, formulas, table.values)
     points = [point for point in points if (Case(*point[:3]), point.series) in told]
     document = {"load_before": load, "placement": str(place), **document_of(samples, chosen)}
     (args.out / "regret.json").write_text(json.dumps(document, indent=1))
     show(console, times, chosen, points, told, args.out / "predicted.png")
+
+    def ask_again(pairs):
+        questions = [measure.Question(case, args.again, pair) for case, pair in pairs.items()]
+        seen = Samples()
+        measure.ask(found, questions, seen.add, options=place.options)
+        return seen
+
+    kinds = [("", chosen)] + ([("of the built-in choices, ", before)] if args.table is not None else [])
+    for word, taken in kinds:
+        regrets = regrets_of(times, taken)
+        if word:
+            console.print(f"regret {word}by the same times: {summary_of(regrets)}")
+        if args.again:
+            again = looked_at_again(regrets, times, taken, ask_again)
+            console.print(f"regret {word}looked at again: {summary_of(again)}")
     console.print(f"{tables.processor_name()}, {place}; load before: {load:.1f}")
 
 

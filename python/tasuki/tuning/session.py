@@ -28,7 +28,7 @@ from tasuki.tuning.programs import Programs
 from tasuki.tuning.samples import VISITED, Ratio, Samples
 from tasuki.tuning.tables import TuningTable
 
-# Shares of the budget, by when something has to be over.
+# Shares of the budget, by when something has to be over; but for the network, those of what that has left.
 NETWORK_SEEN, MESSAGES_SEEN, ALL_SEEN, CLOSER_SEEN, CHECKED = 0.1, 0.25, 0.5, 0.74, 0.95
 TURNS_FIRST, TURNS_CLOSER, TURNS_CHECK = 3, 6, 7
 CHECK_VISITS = 3  # at most, of each change
@@ -87,7 +87,7 @@ class Session:
         self.place = settings.place
         processors = self.place.processors(environment.processors())
         self.formulas = prices.Formulas(programs.price, processors, self.place.nodes)
-        self.began = time.monotonic()
+        self.began = self.collectives_began = time.monotonic()
         self.builtin = tables.builtin(programs.price, self.place.table_network())
         self.old = settings.table or self.builtin
         self.start = self.old  # with the network's row, once it is measured
@@ -98,7 +98,8 @@ class Session:
 
     def moment(self, share: float) -> float:
         """When this share of the budget has passed."""
-        return self.began + share * self.settings.budget_seconds
+        end = self.began + self.settings.budget_seconds
+        return self.collectives_began + share * (end - self.collectives_began)
 
     def left(self, share: float) -> float:
         return self.moment(share) - time.monotonic()
@@ -193,6 +194,7 @@ class Session:
         seconds = NETWORK_SEEN * self.settings.budget_seconds
         rows = network.measured(self.programs, self.place, max(self.settings.ranks), seconds)
         self.start = network.tuned(self.old, rows)
+        self.collectives_began = time.monotonic()
         return rows
 
     def expect(self, questions: list[Question]) -> None:
