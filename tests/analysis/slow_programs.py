@@ -51,6 +51,23 @@ def late_receiver():
     return [first.end(11_000), second.end(11_000)]
 
 
+def blocking_in_rank_order():
+    """Each of eight ranks sends to the next one before it receives, 100 µs a message: the last one receives
+    at once, the one before it when its own message is gone, and so on."""
+    ranks, clocks = 8, [Clock(rank, 8) for rank in range(8)]
+    for step in range(10):
+        for rank, clock in enumerate(clocks):
+            sent = 1000 * step + 100 * (ranks - rank)
+            clock.compute(1000 * step + 100 - clock.now)
+            if rank + 1 < ranks:
+                send(clock, rank + 1, until=sent, size=1 << 20, at="halo.c:14")
+            if rank > 0:
+                receive(clock, rank - 1, sent + 100, size=1 << 20, at="halo.c:15")
+        for clock in clocks:
+            clock.call("MPI_Barrier", 1000 * (step + 1))
+    return [clock.end(10_001) for clock in clocks]
+
+
 def imbalance():
     """Rank 3 computes for 1000 µs, the others for 400, before each MPI_Allreduce."""
     clocks = [Clock(rank, 4) for rank in range(4)]
@@ -372,6 +389,12 @@ REASONS = {
         "MPI_Recv at halo.c:42 10 times",
     ),
     late_receiver: ("late_receiver", [1], (0.34, 0.38), "rank 1 receives late (MPI_Recv), behind computing"),
+    blocking_in_rank_order: (
+        "late_receiver",
+        [1, 2, 3, 4, 5],
+        (0.3, 0.7),
+        "receive late (MPI_Recv at halo.c:15), behind waits of their own: ranks 0-4 wait in MPI_Send",
+    ),
     imbalance: ("collective", [3], (0.43, 0.46), 'MPI_Allreduce at cg.f90:7 in phase "solve" for rank 3'),
     halo: ("late_sender", [1], (0.18, 0.21), "rank 1 sends late (MPI_Isend), behind computing"),
     late_root: ("collective", [0], (0.4, 0.56), "MPI_Bcast for rank 0"),
@@ -416,7 +439,12 @@ REASONS = {
     ),
     late_gather: ("collective", [2], (0.2, 0.5), "rank 0 waits in MPI_Gather at io.c:3 for rank 2"),
     uneven_alltoall: ("collective", [2, 3], (0.2, 0.3), "ranks 0, 1 wait in MPI_Alltoall for ranks 2, 3"),
-    slow_reader: ("files", [1], (0.6, 0.95), "most of it in MPI_File_read_at at read.c:9"),
+    slow_reader: (
+        "files",
+        [1],
+        (0.6, 0.95),
+        "most of it in MPI_File_read_at at read.c:9, by that rank alone",
+    ),
     late_for_a_nonblocking_one: ("collective", [1], (0.35, 0.4), "rank 0 waits in MPI_Wait for rank 1"),
     pipeline: (
         "chain",

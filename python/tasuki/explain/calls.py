@@ -185,15 +185,23 @@ def files(course: Course) -> list[Finding]:
         for step in steps:
             names[step.name, step.at] += step.work
         (name, at), _ = names.most_common(1)[0]
-        alone = "" if "_all" in name else ", by each rank alone"
+        one_of_many = len(ranks) == 1 < len(course.trace.parts)
+        alone = "" if "_all" in name else ", by that rank alone" if one_of_many else ", by each rank alone"
+        advice = (
+            "fewer and larger accesses, collective ones, or MPI_File_iwrite beside computing come near it"
+        )
+        if one_of_many:
+            advice = (
+                "to come near it let all ranks access their parts by MPI_File_write_at_all or "
+                "MPI_File_read_at_all, or this one by MPI_File_iwrite beside its computing"
+            )
         found.append(
             Finding(
                 "files",
                 f"files take {time_text(seconds)} of {ranks_text(ranks)}{of_phase(phase)}: {len(steps)} "
                 f"call{'s' if len(steps) > 1 else ''}, {bytes_text(moved)}, most of it in "
                 f"{call_text(name, at)}{alone}",
-                "the gain is that of no file access at all: fewer and larger accesses, collective ones, or "
-                "MPI_File_iwrite beside computing come near it",
+                f"the gain is that of no file access at all: {advice}",
                 max(gain, 0.0),
                 0.0,
                 ranks,

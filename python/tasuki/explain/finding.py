@@ -21,6 +21,11 @@ class Finding:
     at: str = ""  # where the program calls the function: halo.c:42
     behind: str = ""  # where the call is behind which the late rank computes
 
+    @property
+    def call(self) -> tuple[str, str, str, str]:
+        """What it is of, whatever rank."""
+        return self.kind, self.function, self.phase, self.at
+
 
 def call_text(name: str, at: str, phase: str = "") -> str:
     """MPI_Send at halo.c:42 in phase "sweep"."""

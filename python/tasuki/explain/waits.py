@@ -10,7 +10,17 @@ from tasuki.units import time_text
 
 LEAST = 0.005  # of the program's time: what waits less together can gain no more
 FEW = 0.05  # of the longest wait of a rank: who waits less is not named
+LARGE = 0.25  # of what several ranks gain together: where two gain so much, all are one finding
 ABOUT = 0.1  # of the time between the first one and the last: these ranks came together
+
+# By kind, and whether the late rank waited itself: what it could do earlier.
+EARLIER = {
+    ("late_sender", False): "send it before that work",
+    ("late_sender", True): "send it before that wait",
+    ("late_receiver", False): "receive it before that work, or send by MPI_Isend",
+    ("late_receiver", True): "each waits for one that waits itself: begin receives by MPI_Irecv before "
+    "sending, or exchange by MPI_Sendrecv",
+}
 
 
 def find_chains(course: Course, waits: list[Wait]) -> None:
@@ -79,16 +89,16 @@ def late_ranks(course: Course, waits: list[Wait]) -> list[Finding]:
             late = wait.late
             groups[wait.kind, late.place.rank, late.name, late.phase, late.at].append(wait)
             together[wait.kind, -1, late.name, late.phase, late.at].append(wait)
-    found, alone = [], {}
-    for key, members in longest(course, groups):
-        one = late_rank(course, key, members)
-        found.append(one)
+    found, alone = [late_rank(course, *one) for one in longest(course, groups)], {}
+    for one in found:
         alone[one.kind] = max(alone.get(one.kind, 0.0), one.gain_seconds)
     for key, members in longest(course, together):
         if len({wait.late.place.rank for wait in members}) > 1:
             one = late_rank(course, key, members)
-            if one.gain_seconds > 1.5 * alone.get(one.kind, 0.0):
-                found.append(one)
+            of_it = [part for part in found if part.call == one.call]
+            large = [part for part in of_it if part.gain_seconds > LARGE * one.gain_seconds]
+            if one.gain_seconds > 1.5 * alone.get(one.kind, 0.0) or len(large) > 1:
+                found = [part for part in found if part not in of_it] + [one]
     return found
 
 
@@ -105,7 +115,7 @@ def late_rank(course: Course, key: tuple, members: list[Wait]) -> Finding:
     after = after_of(members)
     behind = {
         "computing": f"behind computing{' after ' + after if after else ''}",
-        "waiting": "behind waits of its own",
+        "waiting": f"behind waits of {'its' if len(late) == 1 else 'their'} own",
     }
     why = most(members, lambda wait: wait.behind)
     call = call_text(*most(members, lambda wait: (wait.waiter.name, wait.waiter.at)))
@@ -116,11 +126,7 @@ def late_rank(course: Course, key: tuple, members: list[Wait]) -> Finding:
         f"{times(len(members))}, {time_text(seconds)} together"
     )
     if in_time >= shared:
-        advice = (
-            "send it before that work"
-            if kind == "late_sender"
-            else "receive it before that work, or send by MPI_Isend"
-        )
+        advice = EARLIER[kind, why == "waiting"]
     elif set(late) & set(waiting):
         advice = "share the work evenly: now one of them is late, now another"
     else:
