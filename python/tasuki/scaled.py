@@ -1,8 +1,9 @@
 """A trace as that of more ranks: what would the program do among 8 that was traced among 2?
 
 The job of N ranks is N/P copies of the traced one side by side, rank r of copy j being rank j·P + r. Messages
-stay within their copy; a collective of all ranks is one of all copies, with its root in the first one. The
-computing between calls, bytes of messages and of collectives change by a power of the number of ranks:
+stay within their copy, but for those of a rank to itself, which go to the next one; a collective of all ranks
+is one of all copies, with its root in the first one. The computing between calls, bytes of messages and of
+collectives change by a power of the number of ranks:
 
 - With a trace of the same program among fewer ranks, as they changed from there to this one, by place in the
   program and function.
@@ -96,6 +97,15 @@ class Course:
     def place_of(self, timeline: Timeline, event) -> Place:
         site = timeline.part.columns["site"][event.row]
         return event.name, timeline.part.sites.get(int(site), "")
+
+    def received_of_itself(self) -> list[Half]:
+        found = {}
+        for timeline in self.builder.timelines:
+            for event in timeline.events:
+                for half in (*event.begins, *event.waits):
+                    if half.kind == "receive" and half.of is not None and len(set(half.of.ranks)) == 1:
+                        found[id(half)] = half
+        return list(found.values())
 
     def texts(self) -> dict[str, str]:
         """Where each place of the trace is in the program's sources."""
@@ -201,6 +211,7 @@ class ScaledBuilder(Builder):
             self.notes = (self.note(weak, smaller), *self.undivided(weak, before))
         for copy, course in enumerate(self.courses):
             self.scale(course, copy)
+        self.join_neighbours()
         for copy, course in enumerate(self.courses):
             self.join(course, copy)
             self.unmatched += course.builder.unmatched
@@ -268,6 +279,18 @@ class ScaledBuilder(Builder):
                         block = round(half.of.block * times ** self.powers.bytes(place, half.of.name))
                         half.of.block = max(block, min(half.of.block, ELEMENT_BYTES))
             timeline.rest *= times ** self.powers.computing(("", ""))
+
+    def join_neighbours(self) -> None:
+        """What a rank sent to itself goes to the same one of the next copy: as in a grid of ranks that is
+        closed, in a direction in which there was one rank."""
+        received = [course.received_of_itself() for course in self.courses]
+        messages = [[half.of for half in halves] for halves in received]
+        for copy, halves in enumerate(received):
+            before = copy - 1 if copy else len(received) - 1
+            for half, message in zip(halves, messages[before], strict=True):
+                half.of = message
+                sender = message.ranks[0]
+                message.ranks = sender, sender % self.traced + copy * self.traced
 
     def join(self, course: Course, copy: int) -> None:
         """Gives the copy's ranks their numbers; its collectives of all ranks are the first copy's."""

@@ -124,6 +124,21 @@ def test_messages_stay_within_their_copy(scaled):
     assert all(ends[rank] == pytest.approx(received) for rank in (1, 3, 5)), ends
 
 
+def test_a_rank_that_was_its_own_neighbour_has_another_one(scaled):
+    """As in a closed grid of ranks: what one of two sent to itself goes around four copies, and is priced."""
+    recorded = []
+    for rank in range(2):
+        one = Rank(rank, 2).call("MPI_Init", 0, 10, group=0)
+        one.call("MPI_Isend", 10 + 100 * rank, 11 + 100 * rank, peer=rank, sent=1000, made=1)
+        one.call("MPI_Recv", 12 + 100 * rank, 13 + 100 * rank, source=rank, received=1000)
+        recorded.append(one.call("MPI_Wait", 114, 115, done=[(0, -1, 0)]))
+    assert scaled(2, recorded)[1].messages == []
+    found, seen = scaled(8, recorded)
+    assert set(seen.messages) == {1000} and not [note for note in found.notes if "no other end" in note]
+    ends = found.calls[found.calls["function"] == "MPI_Recv"]["predicted"] / MICRO
+    assert len(ends) == 8 and ends.min() > 5, ends
+
+
 def test_more_ranks_share_all_processors_of_those_traced(scaled):
     """Rank 0 computed 4 ms and rank 1 2 ms, each bound to its processor: four ranks of 2, 1, 2 and 1 ms are
     on both, so 3 ms, where two bound to the first would take 4."""
