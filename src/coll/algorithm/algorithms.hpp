@@ -103,10 +103,11 @@ void alltoall_pairwise(Schedule& schedule, Member self, const Blocks& out, const
                        Count window_bytes);
 Cost alltoall_pairwise_cost(int size, double block_bytes);
 
-/// For MPI_IN_PLACE: in round r the ranks i and j with i + j = r (mod P) exchange their blocks, with one
-/// block of scratch memory. Steps: P; bytes: (P-1) b. Open to MPI_Alltoallv and MPI_Alltoallw.
-void alltoall_exchange(Schedule& schedule, Member self, const Blocks& all);
-Cost alltoall_exchange_cost(int size, double block_bytes);
+/// For MPI_IN_PLACE: in turn t the ranks i and j with i + j = t (mod P) exchange their blocks, with a block
+/// of scratch memory. A round takes as many turns as reach `window_bytes`; ranks may differ in it. Steps: P,
+/// or P-1 in one round; bytes: (P-1) b. Open to MPI_Alltoallv and MPI_Alltoallw.
+void alltoall_exchange(Schedule& schedule, Member self, const Blocks& all, Count window_bytes);
+Cost alltoall_exchange_cost(int size, double block_bytes, Count window_bytes);
 
 /// Bruck's: in round k the blocks whose way has bit k go 2^k ranks on. Blocks uniform; also in place (`out`
 /// is `in`). Steps: ceil(log2 P); bytes: about b * P/2 * log2 P.

@@ -39,26 +39,53 @@ Cost alltoall_pairwise_cost(int size, double block_bytes) {
           .unordered = true};
 }
 
-void alltoall_exchange(Schedule& schedule, Member self, const Blocks& all) {
-  Count largest = 0;
-  for (int rank = 0; rank < self.size; ++rank) largest = std::max(largest, all.bytes_of(rank));
-  const Place held = schedule.scratch(largest);
-  for (int round = 0; round < self.size; ++round) {
-    const int partner = (round - self.rank + self.size) % self.size;
+namespace {
+
+/// Calls `exchange(partner, offset)` for all ranks that this rank exchanges a block with, and
+/// `end_round(bytes)` after those of a round: a copy of each block has room at its offset in these bytes.
+/// Two ranks meet in any order of rounds: theirs is that of the sum of their numbers.
+template <class Exchange, class End>
+void for_exchanges(Member self, const Blocks& all, Count window_bytes, Exchange&& exchange, End&& end_round) {
+  Count held_bytes = 0, under_way_bytes = 0;
+  for (int turn = 0; turn < self.size; ++turn) {
+    const int partner = (turn - self.rank + self.size) % self.size;
     const Count bytes = all.bytes_of(partner);
     if (partner == self.rank || bytes == 0) continue;
-    schedule.copy(all.place_of(partner), all.count_of(partner), all.element, held, bytes, ElementType::kBytes,
-                  partner);
-    schedule.receive(all.place_of(partner), all.count_of(partner), all.element, partner);
-    schedule.send(held, bytes, ElementType::kBytes, partner);
-    schedule.end_round();
+    exchange(partner, held_bytes);
+    held_bytes += bytes;
+    under_way_bytes += 2 * bytes;
+    if (under_way_bytes < window_bytes) continue;
+    end_round(held_bytes);
+    held_bytes = under_way_bytes = 0;
   }
+  end_round(held_bytes);
 }
 
-Cost alltoall_exchange_cost(int size, double block_bytes) {
+}  // namespace
+
+void alltoall_exchange(Schedule& schedule, Member self, const Blocks& all, Count window_bytes) {
+  Count held_bytes = 0;
+  for_exchanges(
+      self, all, window_bytes, [](int, Count) {},
+      [&](Count bytes) { held_bytes = std::max(held_bytes, bytes); });
+  const Place held = schedule.scratch(held_bytes);
+  for_exchanges(
+      self, all, window_bytes,
+      [&](int partner, Count offset) {
+        const Count bytes = all.bytes_of(partner);
+        schedule.copy(all.place_of(partner), all.count_of(partner), all.element, held + offset, bytes,
+                      ElementType::kBytes, partner);
+        schedule.receive(all.place_of(partner), all.count_of(partner), all.element, partner);
+        schedule.send(held + offset, bytes, ElementType::kBytes, partner);
+      },
+      [&](Count) { schedule.end_round(); });
+}
+
+Cost alltoall_exchange_cost(int size, double block_bytes, Count window_bytes) {
   Cost cost = alltoall_pairwise_cost(size, block_bytes);
-  if (size > 2) cost.steps = size;
-  cost.unordered = false;
+  const bool one_round = 2 * (cost.bytes - block_bytes) < static_cast<double>(window_bytes);
+  if (size > 2 && !one_round) cost.steps = size;
+  cost.unordered = one_round;
   cost.copied_bytes = cost.bytes;
   return cost;
 }

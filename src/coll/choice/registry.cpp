@@ -188,8 +188,8 @@ constexpr Algorithm kAlgorithmEntries[] = {
 
     {{algorithm_number(kAlltoall, "pairwise"), not_in_place, priced<alltoall_pairwise_cost>},
      write<alltoall_pairwise, kWindowBytes>},
-    {{algorithm_number(kAlltoall, "exchange"), in_place, priced<alltoall_exchange_cost>},
-     write<alltoall_exchange>},
+    {{algorithm_number(kAlltoall, "exchange"), in_place, priced<alltoall_exchange_cost, kWindowBytes>},
+     write<alltoall_exchange, kWindowBytes>},
     {{algorithm_number(kAlltoall, "bruck"), always, priced<alltoall_bruck_cost>}, write<alltoall_bruck>},
     kFlags<kAlltoall>,
     kHierarchical<kAlltoall, hierarchy::alltoall, has_lanes>,
@@ -198,8 +198,8 @@ constexpr Algorithm kAlgorithmEntries[] = {
 
     {{algorithm_number(kAlltoallv, "pairwise"), not_in_place, priced<alltoall_pairwise_cost>},
      write<alltoall_pairwise, kWindowBytes>},
-    {{algorithm_number(kAlltoallv, "exchange"), in_place, priced<alltoall_exchange_cost>},
-     write<alltoall_exchange>},
+    {{algorithm_number(kAlltoallv, "exchange"), in_place, priced<alltoall_exchange_cost, kWindowBytes>},
+     write<alltoall_exchange, kWindowBytes>},
     {{algorithm_number(kAlltoallv, "single_copy"), shares_memory, single_copy_alltoall_ns},
      write<single_copy_alltoall>},
     kHierarchical<kAlltoallv, hierarchy::alltoallv, may_call_parts>,

@@ -93,10 +93,11 @@ TEST(MoveSchedules, AllgatherRing) {
   });
 }
 
-enum class Alltoall { kPairwise, kPairwiseWindow, kExchange, kBruck, kBruckInPlace };
+enum class Alltoall { kPairwise, kPairwiseWindow, kExchange, kExchangeWindow, kBruck, kBruckInPlace };
 
 void check_alltoall(const Case& c, Alltoall algorithm) {
-  const bool in_place = algorithm == Alltoall::kExchange || algorithm == Alltoall::kBruckInPlace;
+  const bool in_place = algorithm == Alltoall::kExchange || algorithm == Alltoall::kExchangeWindow ||
+                        algorithm == Alltoall::kBruckInPlace;
   std::vector<SimulatedRank> ranks(static_cast<std::size_t>(c.size));
   const TypeShape in_type = kShapes[static_cast<std::size_t>(c.count) % 4];
   const Blocks in{.type = in_type, .count = c.count};
@@ -127,7 +128,10 @@ void check_alltoall(const Case& c, Alltoall algorithm) {
         alltoall_pairwise(r.schedule, self, out, in, 100 * rank);
         break;
       case Alltoall::kExchange:
-        alltoall_exchange(r.schedule, self, in);
+        alltoall_exchange(r.schedule, self, in, 1);
+        break;
+      case Alltoall::kExchangeWindow:
+        alltoall_exchange(r.schedule, self, in, 100 * rank);
         break;
       case Alltoall::kBruck:
       case Alltoall::kBruckInPlace:
@@ -148,11 +152,11 @@ void check_alltoall(const Case& c, Alltoall algorithm) {
   }
   if (c.count == 0) return;  // pairwise sends no empty blocks
   const auto bytes = static_cast<double>(4 * c.count);
-  const Cost formula = algorithm == Alltoall::kExchange ? alltoall_exchange_cost(c.size, bytes)
+  const Cost formula = algorithm == Alltoall::kExchange ? alltoall_exchange_cost(c.size, bytes, 1)
                        : algorithm == Alltoall::kPairwise || algorithm == Alltoall::kPairwiseWindow
                            ? alltoall_pairwise_cost(c.size, bytes)
                            : alltoall_bruck_cost(c.size, bytes);
-  if (algorithm == Alltoall::kPairwiseWindow) return;
+  if (algorithm == Alltoall::kPairwiseWindow || algorithm == Alltoall::kExchangeWindow) return;
   const bool early = algorithm == Alltoall::kExchange;
   expect_cost(measure_cost(ranks), formula, power_of_two(c.size) && !early, 2.5, early);
 }
@@ -163,6 +167,7 @@ TEST(MoveSchedules, Alltoall) {
     check_alltoall(c, Alltoall::kPairwise);
     check_alltoall(c, Alltoall::kPairwiseWindow);
     check_alltoall(c, Alltoall::kExchange);
+    check_alltoall(c, Alltoall::kExchangeWindow);
     check_alltoall(c, Alltoall::kBruck);
     check_alltoall(c, Alltoall::kBruckInPlace);
   });
@@ -208,7 +213,7 @@ void check_alltoallw(int size, bool in_place) {
     out.element = ElementType::kSendTypeOfPeer;
     out.counts = CountArray(send_counts[me].data());
     if (in_place) {
-      alltoall_exchange(r.schedule, {rank, size}, in);
+      alltoall_exchange(r.schedule, {rank, size}, in, 8 * rank);
     } else {
       alltoall_pairwise(r.schedule, {rank, size}, out, in, 1 << 20);
     }
