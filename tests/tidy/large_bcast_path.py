@@ -63,9 +63,9 @@ UNCALLED = {"bcast", "single_copy_bcast", "advance_by_rounds"}
 # Where the path is left: calls that are refused, waits, threads, several nodes; steps of messages,
 # combinations, buffers that are staged or pushed to; and accessors.
 BESIDE = {
-    *("refuse", "call_recorded", "check_length", "look_for_cuts"),
+    *("refuse", "call_recorded", "check_length", "look_for_cuts", "may_run_group"),
     *("awaits_hold", "ends_awake", "activate"),
-    *("run_step", "combine", "accept", "memory_of", "refuse_memory", "is_copied", "is_read"),
+    *("run_step", "combine", "accept", "memory_of", "refuse_memory", "is_read", "stage"),
     *("problem", "parameters", "parameters_for", "round_up", "set_choice", "input_of", "output_of"),
 }
 

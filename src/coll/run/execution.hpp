@@ -161,6 +161,7 @@ class Execution : public BoundSchedule {
   bool awaits_hold();
   std::size_t run_single_copy_step(std::size_t index);
   void run_group(std::size_t first);
+  bool may_run_group(const Step* steps) const;
   ExposedBuffers::Bytes find(Place place, Count bytes);
   void check_length(const Step& step);
   void look_for_cuts();

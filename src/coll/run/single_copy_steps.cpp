@@ -26,7 +26,7 @@ void Execution::begin_single_copy() {
     if (exposed.count == 0) {  // it may have no datatype
       exposed_.add_empty();
     } else {
-      exposed_.add(address(exposed.place), exposed.count, datatype(exposed.type, exposed.block), exposed.use);
+      exposed_.add(exposed, address(exposed.place), datatype(exposed.type, exposed.block));
     }
   }
   segment_->enter();
@@ -150,6 +150,7 @@ void Execution::run_group(std::size_t first) {
     if (step.action == Step::Action::kCombine) found.with = find(step.with, bytes);
     operands_.push_back(found);
   }
+  if (!may_run_group(steps)) return;
   const Count count = steps[0].count;
   const Count piece = steps[0].group == 0 && steps[0].piece == 0 ? count : steps[0].piece;
   // All that the pieces need has been found. A user's operation lets go of the lock itself.
@@ -174,6 +175,15 @@ void Execution::run_group(std::size_t first) {
       }
     }
   }
+}
+
+/// A group of moves swaps two blocks. If one is not there, or shorter, they stay as they are: its owner has
+/// an error.
+bool Execution::may_run_group(const Step* steps) const {
+  if (steps[0].group == 0 || steps[0].action != Step::Action::kMove) return true;
+  const auto is_there = [](const Operands& all) { return all.from.exist() && all.to.exist(); };
+  return std::all_of(operands_.begin(), operands_.end(), is_there) &&
+         exposed_.length(steps[1].from) == exposed_.length(steps[1].to);
 }
 
 ExposedBuffers::Bytes Execution::find(Place place, Count bytes) {

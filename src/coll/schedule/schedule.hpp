@@ -32,7 +32,8 @@
 //     awaited a phase of all that touch its exposed buffers, which they signal when they are through with
 //     them; but for buffers that are kept. A rank that offers those offers nothing that others write.
 //  6. Of two steps of different ranks that touch the same byte of an exposed buffer, one of which writes, one
-//     happens before the other, by a phase that is signalled and awaited between them.
+//     happens before the other, by a phase that is signalled and awaited between them. So two ranks may swap
+//     blocks of theirs together, each its part of both.
 #pragma once
 
 #include <cstddef>
@@ -104,15 +105,16 @@ struct ExposedBuffer {
     kOwn,  // only this rank touches it, by moves: it is not offered, and need be neither global nor dense
     kCombined,  // only this rank touches it, but it combines there: it is not offered
     kRead,      // others read what it holds when it is offered
-    kSaved,     // the same, but others see a copy, so that this rank may overwrite the buffer meanwhile
-    kKept,      // the same, and the copy outlives the schedule: its owner does not wait for its readers
+    kKept,      // others read a copy that outlives the schedule: its owner does not wait for its readers
     kWritten,   // this rank and others write it, and may read what is written
+    kSwapped,   // others read and write the part of it that they swap; this rank has the rest as its own
   };
   Place place = {};
   Count count = 0;
   ElementType type = ElementType::kBytes;
   int block = -1;  // where `type` is one of many: its number
   Use use = Use::kOwn;
+  Count part_begin = 0, part_bytes = 0;  // kSwapped: the part
 };
 inline bool is_offered(const ExposedBuffer& exposed) {
   return exposed.use >= ExposedBuffer::Use::kRead;
@@ -153,6 +155,8 @@ struct Step {
   Count element_bytes = 0;  // of moves and combinations
   // This step and so many after it are a group, moves and combinations of as many elements each: they are
   // done piece by piece, at most `piece` elements at a time, so that a piece stays in the cache meanwhile.
+  // One of moves alone swaps: its second step moves from another rank's block to one of this rank's that is
+  // as long, or nothing is done.
   std::uint32_t group = 0;
   Count piece = 0;
 };

@@ -6,8 +6,6 @@
 #include <functional>
 
 #include "base/copy.hpp"
-#include "base/predefined.hpp"
-#include "object/objects.hpp"
 #include "progress/progress.hpp"
 
 namespace tasuki {
@@ -21,13 +19,13 @@ Count round_up(Count bytes) {
   return (bytes + Count{kAlignment} - 1) / Count{kAlignment} * Count{kAlignment};
 }
 
-/// Others see a copy, whatever the buffer is.
-bool is_copied(ExposedBuffer::Use use) {
-  return use == ExposedBuffer::Use::kSaved || use == ExposedBuffer::Use::kKept;
-}
-
+/// Whether what it holds when it is offered counts, and whether what it holds in the end does.
 bool is_read(ExposedBuffer::Use use) {
-  return use == ExposedBuffer::Use::kRead || is_copied(use);
+  return use == ExposedBuffer::Use::kRead || use == ExposedBuffer::Use::kKept ||
+         use == ExposedBuffer::Use::kSwapped;
+}
+bool is_written(ExposedBuffer::Use use) {
+  return use != ExposedBuffer::Use::kRead && use != ExposedBuffer::Use::kKept;
 }
 
 }  // namespace
@@ -36,10 +34,13 @@ ExposedBuffers::~ExposedBuffers() {
   if (memory_ != nullptr) process_.symmetric_heap->deallocate(memory_);
 }
 
-void ExposedBuffers::add(void* buffer, Count count, const Datatype& type, ExposedBuffer::Use use) {
-  Own exposed{.buffer = buffer, .type = &type, .count = count, .bytes = count * type.size, .use = use};
-  if (type.contiguous && !is_copied(use)) exposed.dense = static_cast<std::byte*>(buffer);
-  own_.push_back(exposed);
+void ExposedBuffers::add(const ExposedBuffer& exposed, void* buffer, const Datatype& type) {
+  Own own{.buffer = buffer, .type = &type, .count = exposed.count, .bytes = exposed.count * type.size};
+  own.use = exposed.use;
+  own.part_begin = exposed.part_begin;
+  own.part_bytes = own.use == ExposedBuffer::Use::kSwapped ? exposed.part_bytes : own.bytes;
+  if (type.contiguous && own.use != ExposedBuffer::Use::kKept) own.dense = static_cast<std::byte*>(buffer);
+  own_.push_back(own);
 }
 
 Code ExposedBuffers::prepare(Comm& comm) {
@@ -60,7 +61,7 @@ Code ExposedBuffers::prepare(Comm& comm) {
     exposed.staged = is_single_copy
                          ? exposed.address == 0
                          : exposed.use == ExposedBuffer::Use::kCombined && exposed.dense == nullptr;
-    if (exposed.staged) needed += round_up(exposed.bytes);
+    if (exposed.staged) needed += round_up(exposed.part_bytes);
   }
   const bool has_room = offered_ <= kEntriesInRoom;
   if (!has_room) needed += round_up(static_cast<Count>(offered_ * sizeof(Entry)));
@@ -71,8 +72,9 @@ Code ExposedBuffers::prepare(Comm& comm) {
   for (Own& exposed : own_) {
     if (!exposed.staged) continue;
     exposed.dense = next;
-    exposed.address = reinterpret_cast<SymmetricAddress>(next);
-    next += round_up(exposed.bytes);
+    exposed.address =
+        reinterpret_cast<SymmetricAddress>(next) - static_cast<SymmetricAddress>(exposed.part_begin);
+    next += round_up(exposed.part_bytes);
   }
   if (!has_room) table_ = next;
   return 0;
@@ -99,12 +101,24 @@ Code ExposedBuffers::refuse_memory(Count bytes) {
                        static_cast<long long>(bytes));
 }
 
+void ExposedBuffers::stage(const Own& exposed) const {
+  const Progress::Release released(*process_.progress, exposed.part_bytes);
+  PackCursor cursor(*exposed.type, exposed.count);
+  cursor.seek(exposed.part_begin);
+  cursor.pack(exposed.buffer, exposed.dense, static_cast<std::size_t>(exposed.part_bytes));
+}
+
+void ExposedBuffers::unstage(const Own& exposed) const {
+  const Progress::Release released(*process_.progress, exposed.part_bytes);
+  PackCursor cursor(*exposed.type, exposed.count);
+  cursor.seek(exposed.part_begin);
+  cursor.unpack(exposed.buffer, exposed.dense, static_cast<std::size_t>(exposed.part_bytes));
+}
+
 Count ExposedBuffers::offer() {
   for (const Own& exposed : own_) {
     if (!exposed.staged || !is_read(exposed.use) || exposed.dense == nullptr) continue;
-    const Progress::Release released(*process_.progress, exposed.bytes);
-    copy_typed(exposed.buffer, exposed.count, *exposed.type, exposed.dense, exposed.bytes,
-               *static_cast<Datatype*>(process_.objects->predefined[kMpiByte]));
+    stage(exposed);
   }
   Table table{.entries = offered_, .elsewhere = reinterpret_cast<SymmetricAddress>(table_)};
   const bool follows = offered_ <= kEntriesInRoom;
@@ -125,10 +139,8 @@ Count ExposedBuffers::offer() {
 
 void ExposedBuffers::accept() {
   for (const Own& exposed : own_) {
-    if (!exposed.staged || is_read(exposed.use) || exposed.dense == nullptr) continue;
-    const Progress::Release released(*process_.progress, exposed.bytes);
-    copy_typed(exposed.dense, exposed.bytes, *static_cast<Datatype*>(process_.objects->predefined[kMpiByte]),
-               exposed.buffer, exposed.count, *exposed.type);
+    if (!exposed.staged || !is_written(exposed.use) || exposed.dense == nullptr) continue;
+    unstage(exposed);
   }
 }
 
@@ -168,7 +180,7 @@ ExposedBuffers::Entry ExposedBuffers::entry(int member, std::size_t number) cons
   return found;
 }
 
-Count ExposedBuffers::length(Place place) {
+Count ExposedBuffers::length(Place place) const {
   if (const Own* exposed = own(place)) return exposed->bytes;
   return std::max<Count>(0, static_cast<Count>(entry(place.member, number_of(place)).bytes));
 }
@@ -191,18 +203,16 @@ ExposedBuffers::Bytes ExposedBuffers::find(Place place, Count bytes) {
   const auto length = static_cast<Count>(theirs.bytes);  // less than 0: what no rank has
   if (length <= place.offset) return {};
   Bytes found{.bytes = std::min(bytes, length - place.offset)};
-  if (found.bytes <= 0) return {};
+  const auto reached = static_cast<std::size_t>(std::max<Count>(found.bytes, 1));  // it is there, or an error
   const SymmetricAddress address = theirs.address + static_cast<SymmetricAddress>(place.offset);
   if (theirs.address == 0 ||
-      !process_.symmetric_heap
-           ->locate(comm_->endpoint(place.member), address, static_cast<std::size_t>(found.bytes))
-           .is_shared()) {
+      !process_.symmetric_heap->locate(comm_->endpoint(place.member), address, reached).is_shared()) {
     note(process_.fail(kErrNoMem,
                        "the buffer of rank %d is not to be had: it is private, and could not be staged",
                        place.member));
     return {};
   }
-  found.at = reinterpret_cast<std::byte*>(address);
+  found.at = found.bytes > 0 ? reinterpret_cast<std::byte*>(address) : nullptr;
   return found;
 }
 

@@ -5,7 +5,8 @@
 // dense; elsewhere it is staged: dense bytes in symmetric memory, copied before or after. A rank offers a
 // table of addresses and sizes, in its room on the node segment or, where that is too small, in symmetric
 // memory. What another rank offers is not trusted: nothing outside its symmetric memory is touched, and
-// nothing beyond the bytes that it says. The staging memory is as large as the buffers that are staged.
+// nothing beyond the bytes that it says. The staging memory is as large as what is staged: of the buffers, or
+// of their parts that others touch.
 //
 // Ownership: the staging memory belongs to this object, which keeps some of it for the next collective; that
 // of buffers that are kept is the node segment's. Thread safety: the caller holds the process lock.
@@ -45,7 +46,7 @@ class ExposedBuffers {
 
   /// One more exposed buffer of this rank's, of the schedule that is about to run on `comm`, which has a node
   /// segment.
-  void add(void* buffer, Count count, const Datatype& type, ExposedBuffer::Use use);
+  void add(const ExposedBuffer& exposed, void* buffer, const Datatype& type);
   void add_empty() { own_.emplace_back(); }
 
   /// Decides which are staged, and finds memory for that. An error is that of this rank; the others see that
@@ -72,7 +73,7 @@ class ExposedBuffers {
   }
 
   /// Of an exposed buffer: how long it is in all.
-  Count length(Place place);
+  Count length(Place place) const;
 
   Code error() const { return error_; }
 
@@ -86,8 +87,10 @@ class ExposedBuffers {
     Count count = 0;
     Count bytes = 0;
     ExposedBuffer::Use use = ExposedBuffer::Use::kOwn;
-    std::byte* dense = nullptr;    // null: by its datatype
-    SymmetricAddress address = 0;  // of what is offered
+    Count part_begin = 0;          // what others may touch: all of it,
+    Count part_bytes = 0;          // or a part
+    std::byte* dense = nullptr;    // null: by its datatype; where it is staged: of the part
+    SymmetricAddress address = 0;  // of the whole, as it is offered
     bool staged = false;
   };
   /// What is offered, as the others see it.
@@ -101,6 +104,8 @@ class ExposedBuffers {
   };
 
   const Own* own(Place place) const;
+  void stage(const Own& exposed) const;
+  void unstage(const Own& exposed) const;
   Entry entry(int member, std::size_t number) const;
   std::size_t number_of(Place place) const;
   std::byte* memory_of(Count bytes, bool kept);

@@ -97,8 +97,9 @@ SingleCopyCost single_copy_scatter_copy_cost(int size, double block_bytes);
 void single_copy_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all);
 SingleCopyCost single_copy_allgather_cost(int size, double total_bytes);
 
-/// Each rank gets its blocks, beginning with that of the rank after it. Syncs: 2; bytes moved: P b (in
-/// place: 2 (P-1) b). Open to MPI_Alltoallv and MPI_Alltoallw.
+/// Each rank gets its blocks, beginning with that of the rank after it; in place it swaps half of each of its
+/// blocks with what the other rank has for it. Syncs: 2; bytes moved: P b (in place: (P-1) b). Open to
+/// MPI_Alltoallv and MPI_Alltoallw.
 void single_copy_alltoall(Schedule& schedule, Member self, const Blocks& out, const Blocks& in);
 SingleCopyCost single_copy_alltoall_cost(int size, double block_bytes, bool in_place);
 

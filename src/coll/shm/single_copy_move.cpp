@@ -276,24 +276,68 @@ SingleCopyCost single_copy_allgather_cost(int size, double total_bytes) {
   return {.syncs = 2, .moved_bytes = total_bytes, .total_bytes = size * total_bytes, .all_meet = true};
 }
 
+namespace {
+
+/// A part of a block.
+struct BlockPart {
+  Count begin = 0, bytes = 0;
+};
+
+/// What `rank` swaps of the blocks that it and `peer` have for one another: the lower rank the first half.
+BlockPart part_of_rank(int rank, int peer, Count bytes) {
+  const Count half = bytes / 2 / kCacheLineBytes * kCacheLineBytes;
+  return rank < peer ? BlockPart{0, half} : BlockPart{half, bytes - half};
+}
+
+/// Swaps the blocks that this rank and each of the others have for one another, in pieces that stay in the
+/// cache: of each pair of blocks both ranks swap a half.
+void swap_with_all(Schedule& schedule, Member self, const Blocks& all) {
+  for (int rank = 0; rank < self.size; ++rank) {
+    if (rank == self.rank) continue;
+    const BlockPart theirs = part_of_rank(rank, self.rank, all.bytes_of(rank));
+    ExposedBuffer& swapped = exposed_for(schedule, rank);
+    swapped = exposed(all, rank, ExposedBuffer::Use::kSwapped);
+    swapped.part_begin = theirs.begin;
+    swapped.part_bytes = theirs.bytes;
+    room_for(schedule, self, rank) = exposed(all, rank, ExposedBuffer::Use::kOwn);
+  }
+  const Place piece{Space::kPiece, schedule.scratch(kPieceBytes).offset};
+  schedule.offer();
+  for (int distance = 1; distance < self.size; ++distance) {
+    const int peer = neighbour(self, distance);
+    const BlockPart part = part_of_rank(self.rank, peer, all.bytes_of(peer));
+    const Place mine = block_from(peer) + part.begin, theirs = block_for_me(peer) + part.begin;
+    schedule.await(peer, kOffered);
+    schedule.end_round();
+    const std::size_t first_step = schedule.begin_pieces();
+    schedule.move(mine, piece, part.bytes);
+    schedule.move(theirs, mine, part.bytes);
+    schedule.move(piece, theirs, part.bytes);
+    schedule.end_pieces(first_step, kPieceBytes);
+  }
+  finish(schedule);
+  schedule.accept();
+  schedule.end_round();
+}
+
+}  // namespace
+
 void single_copy_alltoall(Schedule& schedule, Member self, const Blocks& out, const Blocks& in) {
   schedule.exposed.resize(static_cast<std::size_t>(2 * self.size));
-  const Blocks& offered = out.in_place ? in : out;
-  const ExposedBuffer::Use use = out.in_place ? ExposedBuffer::Use::kSaved : ExposedBuffer::Use::kRead;
+  if (out.in_place) return swap_with_all(schedule, self, in);
   for (int rank = 0; rank < self.size; ++rank) {
-    if (rank == self.rank && out.in_place) continue;
-    exposed_for(schedule, rank) = exposed(offered, rank, use);
+    exposed_for(schedule, rank) = exposed(out, rank, ExposedBuffer::Use::kRead);
     room_for(schedule, self, rank) = exposed(in, rank, ExposedBuffer::Use::kOwn);
   }
   schedule.offer();
-  if (!out.in_place)
-    schedule.move(block_for_me(self.rank), block_from(self.rank), offered.bytes_of(self.rank));
+  schedule.move(block_for_me(self.rank), block_from(self.rank), out.bytes_of(self.rank));
   get_from_all(schedule, self, block_for_me, [&](int peer) { return in.bytes_of(peer); });
   finish(schedule);
 }
 
+// In place, what is swapped is read and written on both sides: as much as two copies, of half of each block.
 SingleCopyCost single_copy_alltoall_cost(int size, double block_bytes, bool in_place) {
-  const double blocks = in_place ? 2.0 * (size - 1) : size;
+  const double blocks = in_place ? size - 1 : size;
   return {.syncs = 2,
           .moved_bytes = blocks * block_bytes,
           .total_bytes = size * blocks * block_bytes,

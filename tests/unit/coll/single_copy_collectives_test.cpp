@@ -7,10 +7,12 @@
 #include <chrono>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "base/predefined.hpp"
+#include "base/variables/collective_operations.hpp"
 #include "coll/api.hpp"
 #include "coll/run/execution.hpp"
 #include "coll/shm/single_copy.hpp"
@@ -274,6 +276,113 @@ TEST(SingleCopyCollectives, AlltoallOfMoreBlocksThanACellHolds) {
         for (int peer = 0; peer < size; ++peer)
           for (Count i = 0; i < count; ++i)
             ASSERT_EQ(in[static_cast<std::size_t>(peer * count + i)], value(peer * size + rank, i));
+      }
+    }
+  });
+}
+
+/// Swaps in the ranks' blocks of `data`, which have these counts and begin one `room` after the other.
+Code swap_blocks(Process& process, std::int32_t* data, Datatype* type, const std::vector<Count>& counts,
+                 Count room) {
+  std::vector<Count> places;
+  for (std::size_t peer = 0; peer < counts.size(); ++peer) places.push_back(static_cast<Count>(peer) * room);
+  Blocks blocks{.type = shape_of(*type),
+                .counts = CountArray(counts.data()),
+                .displacements = CountArray(places.data()),
+                .displacement_bytes = type->extent};
+  const Blocks from = blocks;
+  blocks.in_place = true;
+  return run_single_copy_step(
+      process, {.receive = data, .receive_type = type},
+      [&](Schedule& schedule, Member self) { single_copy_alltoall(schedule, self, blocks, from); });
+}
+
+TEST(SingleCopyCollectives, AlltoallInPlaceSwapsBlocksOfAnyLengthAndType) {
+  in_worlds({2, 3, 4, 8}, [](Process& process) {
+    const int size = process.objects->world->size();
+    const int rank = process.objects->world->rank;
+    Datatype *dense = predefined_type(process, kMpiInt32T), *gapped = nullptr;
+    ASSERT_EQ(api::type_create_resized(process, dense, 0, 8, &gapped, false), 0);
+    ASSERT_EQ(api::type_commit(process, &gapped), 0);
+    constexpr Count kRoom = 6000;
+    for (int call = 0; call < 16; ++call) {
+      // Of none, of less than the two ranks divide, of odd halves, and of several pieces.
+      constexpr Count kLengths[] = {0, 1, 31, 32, 33, 47, 500, 2049, kRoom};
+      const auto count_of = [&](int peer) {
+        return kLengths[static_cast<std::size_t>(5 * (rank + peer) + call) % std::size(kLengths)];
+      };
+      const bool has_gaps = (rank + call) % 3 == 0;
+      const Count step = has_gaps ? 2 : 1;
+      std::vector<Count> counts;
+      std::vector<std::int32_t> data(static_cast<std::size_t>(size * kRoom * step), -1), expected = data;
+      for (int peer = 0; peer < size; ++peer) {
+        counts.push_back(count_of(peer));
+        for (Count i = 0; i < count_of(peer); ++i) {
+          const auto at = static_cast<std::size_t>((peer * kRoom + i) * step);
+          data[at] = value(size * rank + peer, i + call);
+          expected[at] = value(size * peer + rank, i + call);
+        }
+      }
+      ASSERT_EQ(swap_blocks(process, data.data(), has_gaps ? gapped : dense, counts, kRoom), 0);
+      ASSERT_EQ(data, expected) << "call " << call;
+    }
+    ASSERT_EQ(api::type_free(process, &gapped), 0);
+  });
+}
+
+TEST(SingleCopyCollectives, AlltoallInPlaceOfBlocksThatDifferTouchesNothingOfThem) {
+  in_worlds({3}, [](Process& process) {
+    const int rank = process.objects->world->rank;
+    constexpr Count kRoom = 3000;
+    // Rank 0 has more for rank 2 than that has for it, and than it has room for.
+    const std::vector<Count> counts = {rank == 2 ? 100 : 1000, 500, rank == 0 ? kRoom : 1000};
+    std::vector<std::int32_t> data;
+    for (int peer = 0; peer < 3; ++peer) data.insert(data.end(), kRoom, 10 * rank + peer);
+    std::vector<std::int32_t> expected = data;
+    if (rank != 1) std::fill_n(expected.begin() + kRoom, 500, 10 + rank);
+    if (rank == 1) {
+      std::fill_n(expected.begin(), 500, 1);
+      std::fill_n(expected.begin() + 2 * kRoom, 500, 21);
+    }
+    std::vector<Count> mine = counts;
+    if (rank == 1) mine = {500, 500, 500};
+    const Code code = swap_blocks(process, data.data(), predefined_type(process, kMpiInt32T), mine, kRoom);
+    EXPECT_EQ(error_class_bits(code), rank == 2 ? kErrTruncate : 0);
+    EXPECT_EQ(data, expected);
+  });
+}
+
+/// How often this rank's MPI_Alltoallv ran by the algorithm of this name.
+template <Operation operation = Operation::kAlltoallv>
+std::uint64_t times_by(Process& process, const char* name) {
+  const auto rows = algorithms_of(operation);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (std::string(rows[row].name) == name)
+      return process.counters.algorithms[first_algorithm_of(operation) + static_cast<int>(row)];
+  }
+  return 0;
+}
+
+TEST(SingleCopyCollectives, TwoRanksChooseAnAlltoallvByTheLongerOfTheirBlocks) {
+  run_ranks(2, [](Process& process) {
+    Comm* world = process.objects->world;
+    Datatype* type = predefined_type(process, kMpiInt32T);
+    constexpr Count kLong = 100000;
+    std::vector<std::int32_t> out(2 * kLong, world->rank), in(2 * kLong, -1);
+    const Count places[] = {0, kLong};
+    for (const bool in_place : {false, true}) {
+      for (const Count length : {Count{1}, kLong}) {
+        // In one direction, or in both, which it is in place.
+        const Count shorter = in_place ? length : 1;
+        const Count sent[] = {world->rank == 0 ? 0 : shorter, world->rank == 0 ? length : 0};
+        const Count got[] = {world->rank == 0 ? 0 : length, world->rank == 0 ? shorter : 0};
+        const std::uint64_t before = times_by(process, "single_copy");
+        ASSERT_EQ(
+            api::alltoallv(process, in_place ? kInPlace : out.data(), CountArray(sent), CountArray(places),
+                           type, in.data(), CountArray(got), CountArray(places), type, world),
+            0);
+        EXPECT_EQ(times_by(process, "single_copy") - before, length == kLong ? 1 : 0)
+            << length << (in_place ? ", in place" : "");
       }
     }
   });

@@ -111,8 +111,7 @@ class SingleCopySimulation {
     rank.scratch.assign(static_cast<std::size_t>(rank.schedule.scratch_bytes), 0xcd);
     for (const ExposedBuffer& exposed : rank.schedule.exposed) {
       Dense dense{.exposed = exposed, .shape = shape(rank, exposed.type, exposed.block), .staged = {}};
-      dense.is_staged = !dense.shape.contiguous || exposed.use == ExposedBuffer::Use::kSaved ||
-                        exposed.use == ExposedBuffer::Use::kKept ||
+      dense.is_staged = !dense.shape.contiguous || exposed.use == ExposedBuffer::Use::kKept ||
                         (is_offered(exposed) && random_() % 2 == 0);
       if (dense.is_staged)
         dense.staged.assign(static_cast<std::size_t>(exposed.count * dense.shape.size), 0xcd);
@@ -121,12 +120,18 @@ class SingleCopySimulation {
     }
   }
 
-  /// Between the user's buffer and what is staged.
+  /// Between the user's buffer and what is staged: of what is swapped, the part that others touch.
   void copy(std::size_t index, Dense& dense, bool in) {
-    const auto size = static_cast<std::size_t>(dense.shape.size);
-    for (Count i = 0; i < dense.exposed.count; ++i) {
-      std::uint8_t* there = element(index, dense, i);
-      std::uint8_t* here = dense.staged.data() + static_cast<std::size_t>(i) * size;
+    const bool swapped = dense.exposed.use == ExposedBuffer::Use::kSwapped;
+    const Count element_bytes = dense.shape.size;
+    const Count begin = swapped ? dense.exposed.part_begin : 0;
+    const Count end = swapped ? begin + dense.exposed.part_bytes : dense.exposed.count * element_bytes;
+    for (Count at = begin; at < end;) {
+      const Count inside = at % element_bytes;
+      const auto size = static_cast<std::size_t>(std::min(element_bytes - inside, end - at));
+      std::uint8_t* there = element(index, dense, at / element_bytes) + inside;
+      std::uint8_t* here = dense.staged.data() + at;
+      at += static_cast<Count>(size);
       if (in) {
         touch(index, there, size, false);
         touch(index, here, size, true);
@@ -230,6 +235,7 @@ class SingleCopySimulation {
       case Step::Action::kAccept:
         for (Dense& dense : members_[index].exposed)
           if (dense.is_staged && (dense.exposed.use == ExposedBuffer::Use::kWritten ||
+                                  dense.exposed.use == ExposedBuffer::Use::kSwapped ||
                                   dense.exposed.use == ExposedBuffer::Use::kCombined))
             copy(index, dense, false);
         return;
@@ -246,7 +252,7 @@ class SingleCopySimulation {
     if (from == nullptr || to == nullptr) return;
     touch(index, from, bytes, false);
     if (step.action == Step::Action::kMove) {
-      members_[index].moved += static_cast<double>(bytes);
+      if (step.to.space != Space::kPiece) members_[index].moved += static_cast<double>(bytes);
       touch(index, to, bytes, true);
       std::memmove(to, from, bytes);
       settle(index, step.to);
