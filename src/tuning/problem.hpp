@@ -18,7 +18,7 @@ struct Problem {
 
   /// allreduce, bcast, exscan, reduce, reduce_scatter, scan: of the whole vector. allgather: of all blocks
   /// together. alltoall, gather, scatter: of one rank's block. alltoallv, gatherv, scatterv: 0, since no rank
-  /// knows more than its own.
+  /// knows more than its own; but alltoallv of two ranks: of the longer one of the two that they exchange.
   Count bytes = 0;
   bool commutative = true;  // the operation that reduces
   bool uniform = true;      // all blocks have as many bytes

@@ -1,4 +1,6 @@
 // MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw (MPI 6.8); their algorithms are in alltoall.cpp.
+#include <algorithm>
+
 #include "coll/api.hpp"
 #include "coll/call/intercommunicator.hpp"
 #include "coll/check/arguments.hpp"
@@ -25,6 +27,15 @@ Code check_alltoall(Execution& execution, const void* sendbuf, const Blocks& out
   return check_distinct(process, sendbuf, out, recvbuf, in, size);
 }
 
+/// Bytes of a block, as far as all ranks know: of unequal blocks only two ranks do, where each expects what
+/// the other sends.
+Count known_bytes(Operation operation, Member self, const Blocks& out, const Blocks& in) {
+  if (operation == Operation::kAlltoall) return in.bytes_of(0);
+  if (self.size != 2) return 0;
+  const int other = 1 - self.rank;
+  return out.in_place ? in.bytes_of(other) : std::max(out.bytes_of(other), in.bytes_of(other));
+}
+
 /// `operation`: with blocks that are equal, or not.
 void plan_exchange(Execution& execution, Operation operation, const Blocks& out, const Blocks& in) {
   const Member self = execution.self();
@@ -39,7 +50,7 @@ void plan_exchange(Execution& execution, Operation operation, const Blocks& out,
     }
   });
   if (is_inter) return inter_exchange(execution.schedule, self, out, in, size);
-  Problem problem = execution.problem(operation, equal ? in.bytes_of(0) : 0);
+  Problem problem = execution.problem(operation, known_bytes(operation, self, out, in));
   problem.in_place = out.in_place;
   plan_chosen(execution, problem, 0, {.out = out, .blocks = in});
 }
