@@ -88,10 +88,12 @@ def test_regret_is_measured_over_hosts(make_hosts):
     assert {"binomial", "chain"} <= {series.split("/")[0] for series in rows}
     assert "flag_based" not in rows
     assert [series for series, row in rows.items() if row["chosen"]] == ["chain/8192"]
-    assert "regret: median" in done.stdout and "predictions: median error" in done.stdout
-    for whose in ("regret", "regret of the built-in choices,"):
-        assert f"{whose} looked at again: median" in done.stdout, done.text
-    assert "regret of the built-in choices, by the same times: median" in done.stdout, done.text
+    assert "predictions: median error" in done.stdout
+    for whose in ("table", "built-in"):
+        for when in ("by these times", "looked at again"):
+            assert f"regret, {whose} choices, {when}: median" in done.stdout, done.text
+    assert {row["choices"] for row in document["regrets"]} == {"table", "built-in"}
+    assert all(row["again"] >= 1 and row["regret"] >= 1 for row in document["regrets"])
 
 
 def test_bench_runs_over_hosts(make_hosts):

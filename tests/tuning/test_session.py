@@ -2,6 +2,7 @@
 becomes a good one, and nothing gets worse than the noise, whatever the table was that it started from."""
 
 import json
+import time
 
 import machine as made_up
 import numpy
@@ -180,25 +181,23 @@ def test_choices_of_other_places_stay(tune):
 
 
 def test_numbers_of_ranks_share_the_time(tune):
-    """One that takes long leaves the others their share."""
+    """One that takes long leaves the others their share; and what was left out is seen later."""
+    budget, jobs = 60, []
 
-    class Slow(made_up.Machine):
-        def true_times(self, case, series):
-            return {
-                name: seconds * (300 if case.ranks == 4 else 1)
-                for name, seconds in super().true_times(case, series).items()
-            }
-
+    class Patient(made_up.Machine):
         def ask(self, programs, questions, take, deadline=None, options=None):
-            asked.extend(questions)
+            jobs.append(({question.case.ranks for question in questions}, deadline - time.monotonic()))
+            if jobs[-1][0] == {8} and len(jobs) <= 4:
+                return False  # the deadline came first
             return super().ask(programs, questions, take, deadline, options)
 
-    asked = []
-    outcome = tune(
-        Slow(made_up.builtin().values), ranks=(4, 8), budget_seconds=12, check=False, messages=False
-    )
+    machine = Patient(made_up.builtin().values)
+    outcome = tune(machine, ranks=(4, 8), budget_seconds=budget, check=False, messages=False)
+    assert [ranks for ranks, _ in jobs[:4]] == [{4}, {8}, {4}, {8}]
+    for place, (_, seconds) in enumerate(jobs[:4]):
+        assert seconds <= session.ALL_SEEN * budget / (4 - place)
     assert {case.ranks for case in outcome.samples.cases()} == {4, 8}
-    assert asked
+    assert not outcome.troubles
 
 
 def test_a_budget_that_is_too_short_is_told(tune):

@@ -219,11 +219,10 @@ def parse_arguments():
 
 
 def show(console: Console, times, chosen, points: list[Point], told: Mapping, path: Path) -> None:
-    """The tables, the picture, and in a line each what they come to."""
+    """The tables, the picture, and in a line what the predictions come to."""
     console.print(regret_table(times, chosen, told))
     console.print(error_table(points, told))
     plot(points, told, path)
-    console.print(f"regret: {summary_of(regrets_of(times, chosen))}")
     measured = [1e9 * point.seconds for point in points]
     expected = [1e9 * told[Case(*point[:3]), point.series] for point in points]
     error = fitting.median_factor(measured, expected) - 1
@@ -258,8 +257,6 @@ def main() -> None:
     times, points = samples.all_times(), samples.points()
     told = predictions(points, formulas, table.values)
     points = [point for point in points if (Case(*point[:3]), point.series) in told]
-    document = {"load_before": load, "placement": str(place), **document_of(samples, chosen)}
-    (args.out / "regret.json").write_text(json.dumps(document, indent=1))
     show(console, times, chosen, points, told, args.out / "predicted.png")
 
     def ask_again(pairs):
@@ -268,14 +265,22 @@ def main() -> None:
         measure.ask(found, questions, seen.add, options=place.options)
         return seen
 
-    kinds = [("", chosen)] + ([("of the built-in choices, ", before)] if args.table is not None else [])
-    for word, taken in kinds:
+    rows = []
+    kinds = {"table": chosen, "built-in": before} if args.table is not None else {"built-in": before}
+    for whose, taken in kinds.items():
         regrets = regrets_of(times, taken)
-        if word:
-            console.print(f"regret {word}by the same times: {summary_of(regrets)}")
+        again = looked_at_again(regrets, times, taken, ask_again) if args.again else regrets
+        rows += [
+            {"choices": whose, **case._asdict(), "regret": value, "again": again[case]}
+            for case, value in regrets.items()
+        ]
+        word = "regret" if len(kinds) == 1 else f"regret, {whose} choices,"
+        console.print(f"{word} by these times: {summary_of(regrets)}")
         if args.again:
-            again = looked_at_again(regrets, times, taken, ask_again)
-            console.print(f"regret {word}looked at again: {summary_of(again)}")
+            console.print(f"{word} looked at again: {summary_of(again)}")
+    document = {"load_before": load, "placement": str(place), "regrets": rows}
+    document |= document_of(samples, chosen)
+    (args.out / "regret.json").write_text(json.dumps(document, indent=1))
     console.print(f"{tables.processor_name()}, {place}; load before: {load:.1f}")
 
 

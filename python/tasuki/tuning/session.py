@@ -95,6 +95,7 @@ class Session:
         self.expected: dict[Case, dict[str, float]] = {}  # seconds that a call may take
         self.paces: dict[int, float] = {}  # by ranks: measured over expected time of questions
         self.troubles: list[str] = []
+        self.questions: list[Question] = []  # of the grid
 
     def moment(self, share: float) -> float:
         """When this share of the budget has passed."""
@@ -120,6 +121,10 @@ class Session:
         found = self.fitted(polished=False)
         if self.settings.source is None:
             self.see_closer(found.values)
+            if self.unseen():
+                asked = len(self.questions)
+                seen = asked - len(self.unseen())
+                self.troubles.append(f"the budget was enough for {seen} of {asked} cases")
             self.watch.stage("fitting")
         found = self.fitted(polished=True)
         table = TuningTable(found.values, names_network=self.start.names_network)
@@ -230,9 +235,7 @@ class Session:
         for place, group in enumerate(groups):
             share = self.left(ALL_SEEN) / (len(groups) - place)
             self.ask(group, self.samples, time.monotonic() + share)
-        seen = len(self.samples.cases())
-        if seen < len(questions):
-            self.troubles.append(f"the budget was enough for {seen} of {len(questions)} cases")
+        self.questions = questions
 
     def without_hopeless(self, question: Question) -> Question:
         """Without what even wrong formulas will not find among the best."""
@@ -241,10 +244,11 @@ class Session:
         return question._replace(series=[name for name in question.series if times[name] <= limit])
 
     def see_closer(self, values: Mapping[str, float]) -> None:
-        """Turns where the choice is uncertain, until that part of the budget is over."""
+        """Turns where the choice is uncertain, until that part of the budget is over; first of what the grid
+        has left to see."""
         self.watch.stage("close choices")
         table = TuningTable(dict(values))
-        between = self.changes_between(table)
+        between = self.changes_between(table) | {one.case: one.series for one in self.unseen()}
         while self.left(CLOSER_SEEN) > 1:
             cases = list(dict.fromkeys([*self.samples.cases(), *between]))
             questions = self.open_questions(self.choices(table, cases), self.old_choices(cases), between)
@@ -255,6 +259,10 @@ class Session:
             self.ask(questions, self.samples, min(self.moment(CLOSER_SEEN), time.monotonic() + ROUND_SECONDS))
             if sum(map(len, self.samples.visits.values())) == seen:
                 return
+
+    def unseen(self) -> list[Question]:
+        """Of the grid, for which there was no time yet."""
+        return [question for question in self.questions if question.case not in self.samples.visits]
 
     def changes_between(self, table: TuningTable) -> dict[Case, list[str]]:
         """Sizes between those that were measured where the choice would change: the middle of each run of
