@@ -25,7 +25,7 @@ namespace {
 constexpr int kWindow = 64;  // of short messages; of long ones as many as make kWindowBytes
 constexpr std::size_t kWindowBytes = 8 << 20;
 constexpr int kBatches = 100;  // short ones: some meet nobody else who uses the hosts
-constexpr int kBatchesMin = 10;
+constexpr int kBatchesMin = 4;
 constexpr double kLateMax = 3;  // times as long as it should take: no further batches
 constexpr std::size_t kBytesMax = 4 << 20;
 constexpr std::size_t kPings[] = {8, 64, 512, 4096, 16384, 65536, 131072, 262144, 1 << 20, 4 << 20};

@@ -3,10 +3,12 @@ by; and a table says nothing of a network that nobody has measured."""
 
 import dataclasses
 import json
+import subprocess
 
 import machine as made_up
 import pytest
-from tasuki.tuning import network, tables
+from tasuki import environment
+from tasuki.tuning import network, placement, tables
 
 SOFTWARE, LATENCY, RATE, LONG, GAP, NODE_RATE = 2000.0, 9000.0, 2.5, 21000.0, 1500.0, 4.0
 PAIRS = 2
@@ -77,3 +79,24 @@ def test_only_a_measured_network_stands_in_a_table(tmp_path):
     assert new.names_network
     assert new.values["messages.network.long_ns"] == pytest.approx(LONG, rel=0.01)
     assert new.values["messages.cache.long_ns"] == old.values["messages.cache.long_ns"]
+
+
+@pytest.mark.parametrize(
+    "place, ranks, words",
+    [
+        (placement.of(None, "a:4,b:4", ""), 8, ["--host", "a:4,b:4", "--ppn", "2", "-n", "4"]),
+        (placement.of(None, "a:1,b:1", ""), 2, ["--host", "a:1,b:1", "--ppn", "1", "-n", "2"]),
+        (placement.Placement(4), 16, ["--nodes", "4", "--network", "fabric", "-n", "4"]),
+    ],
+)
+def test_ranks_without_a_processor_do_not_measure(monkeypatch, place, ranks, words):
+    ran = []
+
+    def run(command, **_):
+        ran.append(command)
+        return subprocess.CompletedProcess(command, 0, stdout="", stderr="")
+
+    monkeypatch.setattr(network.subprocess, "run", run)
+    monkeypatch.setattr(environment, "processors", lambda: 2)
+    assert network.measured(made_up.PROGRAMS, place, ranks, 1.5) == []
+    assert ran == [[made_up.PROGRAMS.mpiexec, *words, made_up.PROGRAMS.network_ways, "0.1000"]]

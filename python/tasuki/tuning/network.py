@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import numpy
 
+from tasuki import environment
 from tasuki.tuning import TuningError, measure
 from tasuki.tuning.placement import Placement
 from tasuki.tuning.programs import Programs
@@ -45,7 +46,10 @@ class Row:
 
 
 def measured(programs: Programs, place: Placement, ranks: int, budget_seconds: float) -> list[Row]:
-    """Between the first two nodes."""
+    """Between the first two nodes, by as many of the ranks as have a processor: those that wait for a pair
+    would hold it up."""
+    processors = int(place.processors(environment.processors()))
+    ranks = place.nodes * max(1, min(ranks // place.nodes, processors))
     seconds = min(budget_seconds, BUDGET_SECONDS_MAX)
     words = [programs.mpiexec, *place.options(ranks), "-n", str(ranks)]
     words += [programs.network_ways, f"{seconds / CASES:.4f}"]
