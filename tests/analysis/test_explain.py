@@ -39,7 +39,15 @@ def test_an_efficient_program_is_called_so(tmp_path, program):
     found = explained(tmp_path, program())
     assert found.findings == [] and found.efficient, found.text()
     assert "The program is efficient" in found.text()
-    assert "Not recorded, so not judged: source lines; what one-sided" in found.text()
+    assert found.lacking() in ("", "source lines") and ("not judged" in found.text()) == bool(found.lacking())
+
+
+def test_of_windows_is_told_that_their_waits_are_not_judged(tmp_path):
+    clocks = [Clock(rank, 2) for rank in range(2)]
+    found = explained(
+        tmp_path, [one.compute(100).call("MPI_Win_fence", 110, at="a.c:1").end() for one in clocks]
+    )
+    assert "Not recorded, so not judged: what one-sided accesses wait for." in found.text()
 
 
 def test_gains_are_ranked_and_written_as_json(tmp_path):

@@ -18,7 +18,7 @@ from tasuki.explain.finding import Finding
 from tasuki.units import percent_text, time_text
 
 WORTH = 0.02  # of the program's time: smaller gains are none
-NEVER_RECORDED = "what one-sided accesses wait for"
+ONE_SIDED = "what one-sided accesses wait for"
 OF_THE_LIBRARY = (
     "the ways of messages (private buffers, derived types that were packed), unexpected messages and the "
     "algorithms of collectives, of which this library or this version of the trace tells nothing"
@@ -107,12 +107,14 @@ def notes_of(course: Course) -> list[str]:
 
 
 def not_recorded(trace: traces.Trace) -> str:
-    """What cannot be judged, in words."""
+    """What cannot be judged, in words; of one-sided accesses only where there are windows."""
     lacking = [] if any(part.sites for part in trace.parts) else ["source lines"]
     libraries = [part.head.get("library", "") for part in trace.parts]
     if trace.version < 2 or not all(name.startswith("Tasuki") for name in libraries):
         lacking.append(OF_THE_LIBRARY)
-    return "; ".join([*lacking, NEVER_RECORDED])
+    if any(name.startswith("MPI_Win_") for part in trace.parts for name in part.functions.values()):
+        lacking.append(ONE_SIDED)
+    return "; ".join(lacking)
 
 
 def verdict_of(found: Explanation) -> str:
@@ -151,5 +153,6 @@ def text_of(found: Explanation) -> str:
             f"   Gain at most {time_text(one.gain_seconds)}, {percent_text(one.gain_share)}: {one.advice}."
         )
     lines += [""] + [f"note: {note}" for note in found.notes] if found.notes else []
-    lines += ["", f"Not recorded, so not judged: {not_recorded(found.trace)}."]
+    if found.lacking():
+        lines += ["", f"Not recorded, so not judged: {found.lacking()}."]
     return "\n".join(lines)

@@ -111,7 +111,9 @@ def findings(found: Explanation) -> Markup:
         "What could be gained",
         element("p", about, class_="lead") if about else element("p", verdict_of(found)),
         element("ol", items, class_="findings") if items else None,
-        element("p", f"Not recorded, so not judged: {found.lacking()}.", class_="about"),
+        element("p", f"Not recorded, so not judged: {found.lacking()}.", class_="about")
+        if found.lacking()
+        else None,
     )
 
 
