@@ -115,20 +115,21 @@ def test_regret_is_that_of_what_is_chosen():
 
 
 def test_a_second_look_tells_luck_from_a_wrong_choice():
-    wrong, lucky, right = (Case("bcast", size, 2) for size in (8, 64, 512))
-    times = {case: {"binomial": 2e-6, "chain/4096": 1e-6} for case in (wrong, lucky)}
+    wrong, lucky, right, hopeless = (Case("bcast", size, 2) for size in (8, 64, 512, 4096))
+    times = {case: {"binomial": 2e-6, "chain/4096": 1e-6} for case in (wrong, lucky, hopeless)}
     times[right] = {"binomial": 1e-6, "chain/4096": 2e-6}
     chosen = dict.fromkeys(times, "binomial")
 
     def ask(pairs):
-        assert pairs == dict.fromkeys((wrong, lucky), ["binomial", "chain/4096"])
+        assert pairs == dict.fromkeys((wrong, lucky, hopeless), ["binomial", "chain/4096"])
         seen = Samples()
         for case, first in ((wrong, 2e-6), (lucky, 0.9e-6)):
             seen.add(case, {"binomial": [first] * 3, "chain/4096": [1e-6] * 3})
+        seen.add(hopeless, {"binomial": [4e-6], "chain/4096": [1e-6] * 3})  # no second batch
         return seen
 
     again = regret.looked_at_again(regret.regrets_of(times, chosen), times, chosen, ask)
-    assert again == {wrong: pytest.approx(2), lucky: 1, right: 1}
+    assert again == {wrong: pytest.approx(2), lucky: 1, right: 1, hopeless: pytest.approx(4)}
 
 
 def test_the_choice_names_its_segments():

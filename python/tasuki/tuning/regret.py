@@ -32,7 +32,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tasuki import environment
-from tasuki.tuning import TuningError, fitting, measure, placement, prices, programs, tables
+from tasuki.tuning import TuningError, decide, fitting, measure, placement, prices, programs, tables
 from tasuki.tuning.cases import OPERATIONS, SIZES, Case, Point, algorithm_of, as_barrier, grid
 from tasuki.tuning.samples import Samples
 from tasuki.units import bytes_text, time_text
@@ -79,8 +79,8 @@ def looked_at_again(regrets, times, chosen, ask) -> dict[Case, float]:
         if value > GOAL_MEDIAN
     }
     seen = ask(pairs)
-    ratios = {case: seen.ratio(case, *pair) for case, pair in pairs.items()}
-    return regrets | {case: max(1.0, ratio.median) for case, ratio in ratios.items() if ratio.pairs}
+    ratios = {case: decide.compared(seen, case, *pair) for case, pair in pairs.items()}
+    return regrets | {case: max(1.0, ratio.median) for case, ratio in ratios.items() if ratio is not None}
 
 
 def regret_table(times, chosen, predicted) -> Table:
