@@ -42,7 +42,7 @@ QUIETLY := tools/quietly
 
 .PHONY: help setup build install demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
     bench-spam-lammps bench-hosts bench-kernels bench-npb bench-imb npb-bin predict-programs predict-scaled fortran-calls io-calls fit-collectives \
-    regret regret-hosts network model-lines fabric explain peers wheel deb docs record-abi documents format tidy generate clean
+    regret regret-hosts network run-ahead model-lines fabric explain peers wheel deb docs record-abi documents format tidy generate clean
 
 help:
 	@sed -n '5,25s/^# *//p' Makefile
@@ -148,6 +148,10 @@ bench-spam-lammps: build $(STAMPS)/conformance
 
 bench-io-orders: build
 	@PYTHONPATH=python $(IN_VENV)/python bench/io_orders.py --prefix $(TREE) --out $(BUILD)/bench
+
+run-ahead: build
+	@mkdir -p $(BUILD)/bench && $(TREE)/bin/mpicc -O2 bench/run_ahead.c -o $(BUILD)/bench/run_ahead
+	@$(TREE)/bin/mpiexec -n 2 $(BUILD)/bench/run_ahead && $(TREE)/bin/mpiexec -n 2 $(BUILD)/bench/run_ahead answered
 
 fit-collectives: build
 	@$(IN_VENV)/python bench/fit_collectives.py --prefix $(TREE) --out $(BUILD)/bench $(if $(FROM),--from $(FROM)) \

@@ -163,6 +163,10 @@ class Link {
   /// full; then nothing has happened. REQUIRES: bytes <= kPutBytesMax; else as reserve().
   virtual bool put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) = 0;
 
+  /// After put() found no room for so many bytes: whether they had better go with a bulk part, for which room
+  /// is kept. Not as long as the peer takes packets: then it is better to wait.
+  virtual bool prefers_bulk(int /*peer*/, std::uint32_t /*bytes*/) const { return false; }
+
   /// The short way in: when the next packet from `source` is a small one that passes `filter` and whose data
   /// fits into `capacity` bytes, moves its data to `buffer` and takes it, past any sink. Looks up to `looks`
   /// times while there is none. Says kOther of sources that have no such way.

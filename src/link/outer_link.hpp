@@ -26,6 +26,9 @@ class OuterLink : public Link {
   int self() const override { return rank_; }
   std::uint32_t piece_bytes(int peer) const override { return behind_->piece_bytes(peer); }
   bool has_left(int peer) const override { return behind_->has_left(peer); }
+  bool prefers_bulk(int peer, std::uint32_t bytes) const override {
+    return behind_->prefers_bulk(peer, bytes);
+  }
   std::uint32_t arm() override { return behind_->arm(); }
   void disarm() override { behind_->disarm(); }
   void ring() override { behind_->ring(); }

@@ -16,7 +16,7 @@
 //  not fit before its end. bulk_taken <= bulk_head <= bulk_taken + bulk capacity.
 //  3. bulk_bytes_max == capacity / 4 and credits go back once a quarter is unreported, so a sender that waits
 //  for room always gets it once the receiver has taken everything: capacity - capacity/4 >= 2 *
-//  bulk_bytes_max, and kSlots - kSlots/4 >= kPutLinesMax.
+//  bulk_bytes_max, and kSlots - kSlots/4 >= kPutLinesMax + kSlotsForBulk.
 //  4. What the other side wrote is checked before it is used: nothing outside the ring is ever read or
 //  written.
 //     peek(), is_sound() and is_damaged() report what cannot be right.
@@ -57,7 +57,12 @@ inline constexpr std::uint32_t kFirstLineBytes = kHeadBytesMax - sizeof(HeadWord
 inline constexpr std::uint32_t kMoreLineBytes = kLineBytes - sizeof(std::uint32_t);
 inline constexpr std::uint32_t kPutLinesMax = 1 + (kPutBytesMax - kFirstLineBytes) / kMoreLineBytes;
 static_assert(kFirstLineBytes + (kPutLinesMax - 1) * kMoreLineBytes == kPutBytesMax, "no line half used");
-static_assert(kPutLinesMax <= kSlots - kSlots / 4);
+
+/// Slots that small packets of several lines leave free, unless the receiver takes lines as they come. A
+/// sender that is so far ahead of a receiver that takes nothing uses them for bulk parts, one slot each: so
+/// 50 to 60 packets of any size are ahead, as far as the bulk ring has room.
+inline constexpr std::uint32_t kSlotsForBulk = kSlots * 3 / 8;
+static_assert(kPutLinesMax + kSlotsForBulk <= kSlots - kSlots / 4);
 
 /// Lines of a small packet with more data than its first line holds.
 constexpr std::uint32_t lines_of(std::uint32_t bytes) {
@@ -130,7 +135,7 @@ inline std::uint64_t bulk_start(std::uint64_t position, std::uint32_t bytes, std
   return bulk_rounded(bytes) <= left ? position : position + left;
 }
 
-/// All zero, it is the sender of no ring, which never has room.
+/// Of no ring, it never has room.
 class RingSender {
  public:
   RingSender() = default;
@@ -148,6 +153,11 @@ class RingSender {
         shared_->bulk() + (bulk_start(bulk_head_, bulk_bytes, bulk_capacity_) & (bulk_capacity_ - 1));
     room->bulk_bytes = bulk_bytes;
     return true;
+  }
+
+  /// Link::prefers_bulk().
+  bool prefers_bulk(std::uint32_t bytes) const {
+    return bytes > kFirstLineBytes && looks_in_vain_ >= kLooksInVain;
   }
 
   /// `order` is release, or seq_cst where the sender must see the peer's sleeping flag without a membarrier.
@@ -179,9 +189,23 @@ class RingSender {
     if (end_ - next_ < lines) return false;
     return bulk_bytes == 0 || bulk_end(bulk_bytes) - bulk_taken_ <= bulk_capacity_;
   }
+  /// A receiver that was waited for and took some soon, again and again, is at work; one that did not is not.
+  void note_look(bool taken) {
+    if (!taken) {
+      if (++looks_in_vain_ < kLooksInVain) return;
+      times_soon_ = 0;
+      slots_kept_ = kSlotsForBulk;
+      return;
+    }
+    const bool soon = looks_in_vain_ > 0 && looks_in_vain_ < kLooksInVain;
+    if (soon && ++times_soon_ >= kTimesSoon) slots_kept_ = 0;
+    looks_in_vain_ = 0;
+  }
   [[gnu::noinline]] bool finds_room(std::uint32_t lines, std::uint32_t bulk_bytes) {
     if (shared_ == nullptr) return false;
-    end_ = shared_->credits.slots_taken.load(std::memory_order_seq_cst) + kSlots;
+    const std::uint32_t end = shared_->credits.slots_taken.load(std::memory_order_seq_cst) + kSlots;
+    note_look(end != end_);
+    end_ = end;
     bulk_taken_ = shared_->credits.bulk_taken.load(std::memory_order_seq_cst);
     damaged_ = damaged_ || end_ - next_ > kSlots || bulk_head_ - bulk_taken_ > bulk_capacity_;
     if (damaged_) end_ = next_;
@@ -190,7 +214,8 @@ class RingSender {
   [[gnu::noinline]] bool put_lines(const HeadWords& head, const std::byte* data, std::uint32_t bytes,
                                    std::memory_order order) {
     const std::uint32_t lines = lines_of(bytes);
-    if (!has_room(lines, 0) && !finds_room(lines, 0)) return false;
+    const std::uint32_t slots = lines + slots_kept_;
+    if (!has_room(slots, 0) && !finds_room(slots, 0)) return false;
     Slot& first = shared_->slots[next_ % kSlots];
     first.sizes = kSmall | bytes;
     std::memcpy(first.head, &head, sizeof head);
@@ -217,13 +242,18 @@ class RingSender {
   }
 
   static constexpr std::uint32_t kLinesToPrepare = 8;
+  static constexpr std::uint32_t kTimesSoon = 16;
+  static constexpr std::uint32_t kLooksInVain = 256;  // some microseconds, in which a receiver takes lines
 
   RingShared* shared_ = nullptr;
   std::uint64_t bulk_capacity_ = 0;
-  std::uint64_t bulk_head_ = 0;   // bytes ever placed, skips included
-  std::uint64_t bulk_taken_ = 0;  // last seen
-  std::uint32_t next_ = 0;        // number of the next line
-  std::uint32_t end_ = 0;         // of the first one that, as far as was seen last, has no room
+  std::uint64_t bulk_head_ = 0;      // bytes ever placed, skips included
+  std::uint64_t bulk_taken_ = 0;     // last seen
+  std::uint32_t next_ = 0;           // number of the next line
+  std::uint32_t end_ = 0;            // of the first one that, as far as was seen last, has no room
+  std::uint32_t looks_in_vain_ = 0;  // for room since the receiver was last seen to have taken lines
+  std::uint32_t times_soon_ = 0;     // that it had after some looks, but not many
+  std::uint32_t slots_kept_ = kSlotsForBulk;
   bool damaged_ = false;
 };
 

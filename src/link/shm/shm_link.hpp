@@ -67,6 +67,9 @@ class ShmLink final : public Link {
     shm::doorbell_ring_if_asleep(*to.wakes.bell);
     return true;
   }
+  bool prefers_bulk(int peer, std::uint32_t bytes) const override {
+    return peer < size_ && peers_[static_cast<std::size_t>(peer)].sender.prefers_bulk(bytes);
+  }
   Found take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
                 std::uint32_t looks, SmallPacket* taken) override;
   int poll(PacketSink& sink) override;

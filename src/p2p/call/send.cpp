@@ -276,7 +276,10 @@ bool PointToPoint::push_message(SendRequest& request) {
     switch (request.protocol) {
       case Protocol::kShort:
         request.opened = write_short(*link, to, request.envelope, request.buffer, cursor);
-        break;
+        if (request.opened) break;
+        if (!link->prefers_bulk(to, static_cast<std::uint32_t>(cursor.total_bytes()))) return false;
+        request.protocol = Protocol::kEager;
+        [[fallthrough]];
       case Protocol::kEager: {
         const RequestId id = request.mode == SendMode::kSynchronous ? sends.id(&request) : 0;
         request.opened =

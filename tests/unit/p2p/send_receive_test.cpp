@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "p2p/ranks.hpp"
 
@@ -314,6 +316,57 @@ TEST(SendReceive, ACountThatOverflowsIsRefused) {
     }
     EXPECT_EQ(request, nullptr);
   });
+}
+
+/// 50 messages from rank 0 to rank 1, which takes none before all have been sent. `answers`: each follows a
+/// message of rank 1.
+void send_ahead(Rank& on, std::size_t bytes, bool answers, bool blocking, std::atomic<int>& rounds_sent) {
+  constexpr int kMessages = 50;
+  Bytes none;
+  const int round = rounds_sent.load() + 1;
+  on.barrier();
+  if (on.rank == 1) {
+    for (int i = 0; answers && i < kMessages; ++i) ASSERT_EQ(on.send(none, 0, 0), 0);
+    while (rounds_sent.load() != round) std::this_thread::yield();  // computes
+    for (int i = 0; i < kMessages; ++i) {
+      Bytes data(bytes);
+      ASSERT_EQ(on.recv(data, 0, 0), 0);
+      ASSERT_EQ(data, Bytes(bytes, static_cast<std::uint8_t>(i))) << "message " << i;
+    }
+    return;
+  }
+  std::vector<Bytes> sent;
+  std::vector<Request*> requests;
+  for (int i = 0; i < kMessages; ++i) {
+    if (answers) ASSERT_EQ(on.recv(none, 1, 0), 0);
+    sent.emplace_back(bytes, static_cast<std::uint8_t>(i));
+    if (blocking) {
+      ASSERT_EQ(on.send(sent.back(), 1, 0), 0);
+    } else {
+      requests.push_back(on.isend(sent.back(), 1, 0));
+    }
+  }
+  ASSERT_EQ(on.waitall(requests), 0);
+  rounds_sent = round;
+}
+
+TEST(SendReceive, FiftyMessagesAreSentBeforeTheirReceiverLooks) {
+  std::atomic<int> rounds_sent = 0;
+  run_ranks(2,
+            [&](Process& process) {
+              Rank on(process);
+              for (const bool blocking : {false, true}) {
+                for (const std::size_t bytes : {40, 100, 101, 256, 512, 513, 1024, 2080, 2081, 2900}) {
+                  for (const bool answers : {false, true}) {
+                    SCOPED_TRACE(testing::Message() << bytes << " bytes" << (answers ? ", in answer" : ""));
+                    send_ahead(on, bytes, answers, blocking, rounds_sent);
+                  }
+                }
+                on.barrier();
+                if (testing::Test::HasFailure()) return;  // blocking sends would wait for ever
+              }
+            },
+            {.config = {}});
 }
 
 }  // namespace
