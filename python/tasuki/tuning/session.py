@@ -227,14 +227,13 @@ class Session:
         self.expect(questions)
         questions = [self.without_hopeless(question) for question in questions]
         half = len(questions) // 2
-        groups = [
-            [question for question in part if question.case.ranks == count]
-            for part in (questions[:half], questions[half:])
-            for count in settings.ranks
-        ]
-        for place, group in enumerate(groups):
-            share = self.left(ALL_SEEN) / (len(groups) - place)
-            self.ask(group, self.samples, time.monotonic() + share)
+        for part in (questions[:half], questions[half:]):
+            for place, count in enumerate(settings.ranks):
+                group = [question for question in part if question.case.ranks == count]
+                share = self.left(ALL_SEEN) / (len(settings.ranks) - place)
+                self.ask(group, self.samples, time.monotonic() + share)
+        if not self.samples.cases():  # jobs take long to begin
+            self.ask(questions, self.samples, self.moment(CLOSER_SEEN))
         self.questions = questions
 
     def without_hopeless(self, question: Question) -> Question:
