@@ -1,5 +1,6 @@
-// Algorithms of a collective, forced in turn: seconds of one call at the rank that took longest. All in one
-// process, in short batches that take turns, so that all meet the same machine. Algorithms and segments are
+// Algorithms of a collective, forced in turn: seconds of one call at the rank that took longest, of data that
+// programs write and read (operations.hpp). All in one process, in short batches that take turns, so that all
+// meet the same machine. Algorithms and segments are
 // forced by Tasuki's control variables of MPI_T; which algorithm ran is told by its counters. The package
 // tasuki.tuning runs it.
 //
@@ -18,7 +19,6 @@
 #include <thread>
 
 #include "operations.hpp"
-#include "shared_pair.h"
 #include "words.hpp"
 
 namespace {
@@ -167,24 +167,20 @@ Case case_of(const char* word, std::map<std::string, Algorithms>& known) {
 
 /// To force an algorithm takes each rank a while, in which it thinks of limits; so some calls come before
 /// those that count.
-double seconds_of_calls(Algorithms& algorithms, const Asked& asked, int rounds,
-                        const bench::Operation& operation, const bench::Buffers& at) {
+double seconds_of_calls(Algorithms& algorithms, const Asked& asked, int rounds, bench::Calls& of) {
   MPI_Barrier(MPI_COMM_WORLD);
   algorithms.force(asked);
-  for (int round = 0; round < 3; ++round) operation.call(at);
+  for (int round = 0; round < 3; ++round) of.call();
   MPI_Barrier(MPI_COMM_WORLD);
-  const double begin = now_seconds();
-  for (int round = 0; round < rounds; ++round) operation.call(at);
-  const double seconds = (now_seconds() - begin) / std::max(rounds, 1);
+  const double seconds = of.seconds(rounds);
   algorithms.force_nothing();
   return seconds;
 }
 
 /// Which algorithm runs when one is forced; 0 where none is counted. A few calls, to warm up.
-std::size_t algorithm_of(Algorithms& algorithms, const Asked& asked, const bench::Operation& operation,
-                         const bench::Buffers& at) {
+std::size_t algorithm_of(Algorithms& algorithms, const Asked& asked, bench::Calls& of) {
   const auto before = algorithms.counts();
-  seconds_of_calls(algorithms, asked, 0, operation, at);
+  seconds_of_calls(algorithms, asked, 0, of);
   const auto after = algorithms.counts();
   // The barrier's own algorithms are counted too, when the barrier is what is measured: the most is what was
   // called.
@@ -196,9 +192,8 @@ std::size_t algorithm_of(Algorithms& algorithms, const Asked& asked, const bench
 }
 
 /// Seconds of a call in a batch of `rounds`, as all ranks agree.
-double trial(const Series& series, int rounds, Algorithms& algorithms, const bench::Operation& operation,
-             const bench::Buffers& at) {
-  double seconds = seconds_of_calls(algorithms, series.asked, rounds, operation, at);
+double trial(const Series& series, int rounds, Algorithms& algorithms, bench::Calls& of) {
+  double seconds = seconds_of_calls(algorithms, series.asked, rounds, of);
   MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return seconds + 1e-9;
 }
@@ -210,11 +205,10 @@ bool is_crowd(int ranks) {
 /// Batches of more and more rounds, until one fills a turn; in a crowd, until twice as many do not make a
 /// call much shorter. An algorithm that fills a turn and takes far longer than `best` is dropped. Sets the
 /// rounds of a turn, and returns the seconds of a call.
-double grow(Series& series, double best, Algorithms& algorithms, const bench::Operation& operation,
-            const bench::Buffers& at, int ranks) {
+double grow(Series& series, double best, Algorithms& algorithms, bench::Calls& of, int ranks) {
   double rounds = 2;
   bool sure = !is_crowd(ranks);
-  double seconds = trial(series, 2, algorithms, operation, at);
+  double seconds = trial(series, 2, algorithms, of);
   while (seconds < kLongCallSeconds && rounds < kRoundsMax) {
     double wanted = kTurnSeconds / seconds;
     if (wanted <= rounds) {
@@ -224,7 +218,7 @@ double grow(Series& series, double best, Algorithms& algorithms, const bench::Op
     }
     rounds = std::min({wanted, 8 * rounds, kRoundsMax});
     const double before = seconds;
-    seconds = std::min(seconds, trial(series, static_cast<int>(rounds), algorithms, operation, at));
+    seconds = std::min(seconds, trial(series, static_cast<int>(rounds), algorithms, of));
     if (seconds < 0.7 * before) sure = !is_crowd(ranks);
   }
   series.rounds = static_cast<int>(std::clamp(kTurnSeconds / seconds, 2.0, kRoundsMax));
@@ -234,11 +228,10 @@ double grow(Series& series, double best, Algorithms& algorithms, const bench::Op
 /// Another look at a series that seems to be hopeless: where another process has had the processor for some
 /// milliseconds amid its few first calls, they all look slow. More calls at once tell, and again for as long
 /// as they make a call much shorter.
-double look_again(Series& series, double seconds, double best, Algorithms& algorithms,
-                  const bench::Operation& operation, const bench::Buffers& at) {
+double look_again(Series& series, double seconds, double best, Algorithms& algorithms, bench::Calls& of) {
   for (int look = 0; look < kAgainMax && seconds > kHopeless * best; ++look) {
     const double rounds = std::clamp(kAgainSeconds / seconds, 2.0, kTurnSeconds / best + 2);
-    const double now = trial(series, static_cast<int>(rounds), algorithms, operation, at);
+    const double now = trial(series, static_cast<int>(rounds), algorithms, of);
     const bool is_so = now > 0.7 * seconds;
     seconds = std::min(seconds, now);
     if (is_so) break;
@@ -249,17 +242,16 @@ double look_again(Series& series, double seconds, double best, Algorithms& algor
 
 /// How many rounds make a turn of each, and whether there is to be one: of series that are hopeless the
 /// batches that tell so are all.
-void calibrate(std::vector<Series>& all, Algorithms& algorithms, const bench::Operation& operation,
-               const bench::Buffers& at, int ranks) {
+void calibrate(std::vector<Series>& all, Algorithms& algorithms, bench::Calls& of, int ranks) {
   double best = 1e9;
   std::vector<double> firsts;
   for (Series& series : all) {
-    firsts.push_back(grow(series, best, algorithms, operation, at, ranks));
+    firsts.push_back(grow(series, best, algorithms, of, ranks));
     best = std::min(best, firsts.back());
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (firsts[i] <= kHopeless * best) continue;
-    firsts[i] = look_again(all[i], firsts[i], best, algorithms, operation, at);
+    firsts[i] = look_again(all[i], firsts[i], best, algorithms, of);
     if (firsts[i] <= kHopeless * best) continue;  // it was one bad moment
     all[i].seconds = {firsts[i]};
     all[i].rounds = 0;
@@ -282,19 +274,18 @@ void print(const Case& asked, int ranks, const std::vector<std::string>& names,
 }
 
 void measure(const bench::Place& place, const Case& asked, Algorithms& algorithms) {
-  const bench::Operation& operation = *asked.operation;
-  const bench::Buffers at(asked.bytes, operation.blocks, place.size);
+  bench::Calls of(*asked.operation, asked.bytes, place);
   std::vector<Series> all;
   for (const Asked& one : asked.series) {
-    const std::size_t ran = algorithm_of(algorithms, one, operation, at);
+    const std::size_t ran = algorithm_of(algorithms, one, of);
     if (ran != 0 && (one.algorithm == 0 || ran == one.algorithm)) all.push_back({one, ran, 2, {}});
   }
-  if (asked.turns > 0) calibrate(all, algorithms, operation, at, place.size);
+  if (asked.turns > 0) calibrate(all, algorithms, of, place.size);
   for (int turn = 0; turn < asked.turns; ++turn) {  // to and fro: none always comes after the same one
     for (std::size_t i = 0; i < all.size(); ++i) {
       Series& series = all[turn % 2 == 0 ? i : all.size() - 1 - i];
       if (series.rounds == 0) continue;
-      series.seconds.push_back(seconds_of_calls(algorithms, series.asked, series.rounds, operation, at));
+      series.seconds.push_back(seconds_of_calls(algorithms, series.asked, series.rounds, of));
     }
   }
   for (Series& series : all) {

@@ -1,5 +1,6 @@
-// Seconds of one call of collectives at the rank that took longest, in plain MPI: whatever algorithm the
-// library takes. bench/regret_peers.py runs it, once for each setting, and bench/network.py.
+// Seconds of one call of collectives at the rank that took longest, in plain MPI, of data that programs write
+// and read (bench/operations.hpp): whatever algorithm the library takes. bench/regret_peers.py runs it, once
+// for each setting, and bench/network.py.
 //
 //   collective_times TURNS CASE...     a CASE is OPERATION:BYTES, as bench/operations.hpp names them
 //
@@ -39,33 +40,30 @@ Case case_of(const char* word) {
 }
 
 /// Seconds of a call in a batch of them, as all ranks agree.
-double seconds_of_calls(const bench::Operation& operation, const bench::Buffers& at, int calls) {
+double seconds_of_calls(bench::Calls& of, int calls) {
   MPI_Barrier(MPI_COMM_WORLD);
-  const double begin = MPI_Wtime();
-  for (int call = 0; call < calls; ++call) operation.call(at);
-  double seconds = (MPI_Wtime() - begin) / calls;
+  double seconds = of.seconds(calls);
   MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return seconds + 1e-9;
 }
 
 /// How many calls take kTurnSeconds.
-int calls_of_a_turn(const bench::Operation& operation, const bench::Buffers& at) {
-  double calls = 2, seconds = seconds_of_calls(operation, at, 2);
+int calls_of_a_turn(bench::Calls& of) {
+  double calls = 2, seconds = seconds_of_calls(of, 2);
   while (calls * seconds < kTurnSeconds && calls < kCallsMax) {
     calls = std::min({8 * calls, 1 + kTurnSeconds / seconds, kCallsMax});
-    seconds = std::min(seconds, seconds_of_calls(operation, at, static_cast<int>(calls)));
+    seconds = std::min(seconds, seconds_of_calls(of, static_cast<int>(calls)));
   }
   return static_cast<int>(calls);
 }
 
 void measure(const bench::Place& place, const Case& asked, int turns) {
-  const bench::Buffers at(asked.bytes, asked.operation->blocks, place.size);
-  const int calls = asked.calls != 0 ? asked.calls : calls_of_a_turn(*asked.operation, at);
+  bench::Calls of(*asked.operation, asked.bytes, place);
+  const int calls = asked.calls != 0 ? asked.calls : calls_of_a_turn(of);
   std::string text;
   for (int turn = 0; turn < turns; ++turn) {
     char number[32];
-    std::snprintf(number, sizeof number, "%s%.4e", turn == 0 ? "" : ", ",
-                  seconds_of_calls(*asked.operation, at, calls));
+    std::snprintf(number, sizeof number, "%s%.4e", turn == 0 ? "" : ", ", seconds_of_calls(of, calls));
     text += number;
   }
   if (place.rank != 0) return;

@@ -1,6 +1,10 @@
 // The collectives as algorithms.cpp and collective_times.cpp call them: root is rank 0, reductions are sums
 // of doubles, buffers come from malloc. `bytes` is the whole vector of bcast, reduce, allreduce, scan and
 // exscan, and one rank's block of the others. Those in place leave the other buffer alone.
+//
+// Data that nobody writes stays in the caches of all who read it, and costs nothing to move. So, as programs
+// do, each rank writes each cache line of what it gives before a call, and reads each of what it got after
+// it. What that takes with nothing else to do does not count as the call's.
 #pragma once
 
 #include <mpi.h>
@@ -152,39 +156,140 @@ inline void scatter_in_place(const Buffers& at) {
   MPI_Scatter(at.out, at.count, MPI_DOUBLE, mine, at.count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
+/// How much of a buffer: of a vector, or of one rank's block, all; or the blocks of all ranks.
+enum class Part { kNone, kOne, kAll };
+/// The buffer of what a rank gives.
+enum class Given { kOut, kIn, kInAtRoot };
+
+struct Use {
+  Part root_gives, others_give, root_gets, others_get;
+  Given given = Given::kOut;
+};
+inline constexpr Use kNothing{Part::kNone, Part::kNone, Part::kNone, Part::kNone};
+inline constexpr Use kEachOne{Part::kOne, Part::kOne, Part::kOne, Part::kOne};
+inline constexpr Use kOneToAll{Part::kOne, Part::kOne, Part::kAll, Part::kAll};
+inline constexpr Use kAllToAll{Part::kAll, Part::kAll, Part::kAll, Part::kAll};
+inline constexpr Use kAllToOne{Part::kAll, Part::kAll, Part::kOne, Part::kOne};
+inline constexpr Use kRootGets{Part::kOne, Part::kOne, Part::kOne, Part::kNone};
+inline constexpr Use kRootGetsAll{Part::kOne, Part::kOne, Part::kAll, Part::kNone};
+inline constexpr Use kRootGives{Part::kOne, Part::kNone, Part::kNone, Part::kOne};
+inline constexpr Use kRootGivesAll{Part::kAll, Part::kNone, Part::kOne, Part::kOne};
+constexpr Use in(Given buffer, Use use) {
+  use.given = buffer;
+  return use;
+}
+
 struct Operation {
   const char* name;
   void (*call)(const Buffers& at);
   bool blocks;  // a buffer has a block of each rank
+  Use use;
 };
 
 inline const std::vector<Operation> kOperations = {
-    {"barrier", barrier, false},
-    {"bcast", bcast, false},
-    {"reduce", reduce, false},
-    {"allreduce", allreduce, false},
-    {"scan", scan, false},
-    {"allgather", allgather, true},
-    {"alltoall", alltoall, true},
-    {"reduce_scatter_block", reduce_scatter_block, true},
-    {"gather", gather, true},
-    {"scatter", scatter, true},
-    {"allgatherv", allgatherv, true},
-    {"alltoallv", alltoallv, true},
-    {"ialltoall", ialltoall, true},
-    {"ialltoall_in_place", ialltoall_in_place, true},
-    {"exscan", exscan, false},
-    {"reduce_in_place", reduce_in_place, false},
-    {"allreduce_in_place", allreduce_in_place, false},
-    {"scan_in_place", scan_in_place, false},
-    {"exscan_in_place", exscan_in_place, false},
-    {"allgather_in_place", allgather_in_place, true},
-    {"allgatherv_in_place", allgatherv_in_place, true},
-    {"alltoall_in_place", alltoall_in_place, true},
-    {"alltoallv_in_place", alltoallv_in_place, true},
-    {"reduce_scatter_block_in_place", reduce_scatter_block_in_place, true},
-    {"gather_in_place", gather_in_place, true},
-    {"scatter_in_place", scatter_in_place, true},
+    {"barrier", barrier, false, kNothing},
+    {"bcast", bcast, false, in(Given::kIn, kRootGives)},
+    {"reduce", reduce, false, kRootGets},
+    {"allreduce", allreduce, false, kEachOne},
+    {"scan", scan, false, kEachOne},
+    {"allgather", allgather, true, kOneToAll},
+    {"alltoall", alltoall, true, kAllToAll},
+    {"reduce_scatter_block", reduce_scatter_block, true, kAllToOne},
+    {"gather", gather, true, kRootGetsAll},
+    {"scatter", scatter, true, kRootGivesAll},
+    {"allgatherv", allgatherv, true, kOneToAll},
+    {"alltoallv", alltoallv, true, kAllToAll},
+    {"ialltoall", ialltoall, true, kAllToAll},
+    {"ialltoall_in_place", ialltoall_in_place, true, in(Given::kIn, kAllToAll)},
+    {"exscan", exscan, false, kEachOne},
+    {"reduce_in_place", reduce_in_place, false, in(Given::kInAtRoot, kRootGets)},
+    {"allreduce_in_place", allreduce_in_place, false, in(Given::kIn, kEachOne)},
+    {"scan_in_place", scan_in_place, false, in(Given::kIn, kEachOne)},
+    {"exscan_in_place", exscan_in_place, false, in(Given::kIn, kEachOne)},
+    {"allgather_in_place", allgather_in_place, true, in(Given::kIn, kOneToAll)},
+    {"allgatherv_in_place", allgatherv_in_place, true, in(Given::kIn, kOneToAll)},
+    {"alltoall_in_place", alltoall_in_place, true, in(Given::kIn, kAllToAll)},
+    {"alltoallv_in_place", alltoallv_in_place, true, in(Given::kIn, kAllToAll)},
+    {"reduce_scatter_block_in_place", reduce_scatter_block_in_place, true, in(Given::kIn, kAllToOne)},
+    {"gather_in_place", gather_in_place, true, in(Given::kInAtRoot, kRootGetsAll)},
+    {"scatter_in_place", scatter_in_place, true, kRootGivesAll},
+};
+
+/// One rank's calls of an operation, with data that it writes before and reads after.
+class Calls {
+ public:
+  Calls(const Operation& operation, std::size_t bytes, const Place& place)
+      : operation_(operation),
+        buffers_(bytes, operation.blocks, place.size),
+        given_(given(place)),
+        given_count_(doubles(place.rank == 0 ? operation.use.root_gives : operation.use.others_give, place)),
+        got_count_(doubles(place.rank == 0 ? operation.use.root_gets : operation.use.others_get, place)) {
+    measure_use();
+  }
+  const Operation& operation() const { return operation_; }
+
+  void call() {
+    write();
+    operation_.call(buffers_);
+    read();
+  }
+  /// Seconds of one of so many calls, one right after the other, without the data's own use.
+  double seconds(int calls) {
+    const double begin = MPI_Wtime();
+    for (int number = 0; number < calls; ++number) call();
+    return std::max((MPI_Wtime() - begin) / std::max(calls, 1) - use_seconds_, 0.0);
+  }
+
+ private:
+  static constexpr std::size_t kLine = 64 / sizeof(double);
+
+  double* given(const Place& place) {
+    const Given where = operation_.use.given;
+    const bool in_place = where == Given::kIn || (where == Given::kInAtRoot && place.rank == 0);
+    if (!in_place) return buffers_.out;
+    const bool own_block = operation_.blocks && operation_.use.others_give == Part::kOne;
+    return buffers_.in + (own_block ? buffers_.displacements[static_cast<std::size_t>(place.rank)] : 0);
+  }
+  std::size_t doubles(Part part, const Place& place) const {
+    const auto count = static_cast<std::size_t>(buffers_.count);
+    return part == Part::kNone  ? 0
+           : part == Part::kOne ? count
+                                : count * static_cast<std::size_t>(place.size);
+  }
+  void write() {
+    ++number_;
+    for (std::size_t i = 0; i < given_count_; i += kLine) given_[i] = number_;
+  }
+  void read() {
+    double sum = 0;
+    for (std::size_t i = 0; i < got_count_; i += kLine) sum += buffers_.in[i];
+    sum_ = sum;
+  }
+  /// What writing and reading take while all ranks do nothing else.
+  void measure_use() {
+    constexpr int kTries = 5;
+    constexpr double kTrySeconds = 0.0002;
+    use_seconds_ = given_count_ + got_count_ == 0 ? 0 : 1;
+    for (int attempt = 0; attempt < kTries; ++attempt) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      const double begin = MPI_Wtime();
+      int rounds = 0;
+      while (rounds < 3 || MPI_Wtime() - begin < kTrySeconds) {
+        write();
+        read();
+        ++rounds;
+      }
+      use_seconds_ = std::min(use_seconds_, (MPI_Wtime() - begin) / rounds);
+    }
+  }
+
+  const Operation& operation_;
+  Buffers buffers_;
+  double* given_;
+  std::size_t given_count_, got_count_;
+  double number_ = 0;
+  volatile double sum_ = 0;
+  double use_seconds_ = 0;
 };
 
 }  // namespace bench
