@@ -1,4 +1,4 @@
-// copy_bytes: memcpy for data of any size at any place.
+// copy_bytes: memcpy for data of any size at any place; stream_bytes: for data that another processor reads.
 //
 // The C library moves some KiB to about 1 MiB by one instruction (rep movsb). Of several processors that is
 // many times slower where the target lies 1 to 15 bytes behind the source, counted from the begins of their
@@ -31,5 +31,12 @@ inline void copy_bytes(void* to, const void* from, std::size_t bytes) {
     return copy_in_pieces(to, from, bytes);
   std::memcpy(to, from, bytes);
 }
+
+/// As copy_bytes(), for data that another processor reads next: past this processor's caches, into memory, so
+/// that no line of the target has to come here first and travel to the reader then. On AMD EPYC, family 25,
+/// model 17, 64 KiB that are read by a processor with another last-level cache, again and again, take 2.5 us
+/// to write so, and 28 by copy_bytes(). Whoever sees what this rank stores afterwards sees the data.
+/// REQUIRES: the two do not overlap.
+void stream_bytes(void* to, const void* from, std::size_t bytes);
 
 }  // namespace tasuki

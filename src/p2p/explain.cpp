@@ -14,11 +14,13 @@ namespace {
 /// "4 KiB on", or "4 KiB on (a last-level cache in common), 8 KiB on (…)" where they differ.
 std::string thresholds(const ProtocolTable& table, Count DistanceTable::*value) {
   const auto least = [&](std::size_t i) { return table.by_distance[i].*value; };
-  if (least(0) == least(kDistances - 1)) return BytesText(least(0)).text + std::string(" on");
+  const auto from = [&](std::size_t i) {
+    return (least(i) == kNeverStreamed ? std::string("no size") : BytesText(least(i)).text) + " on";
+  };
+  if (least(0) == least(kDistances - 1)) return from(0);
   std::string text;
   for (std::size_t i = 0; i < kDistances; ++i) {
-    text += std::string(i == 0 ? "" : ", ") + BytesText(least(i)).text + " on (" +
-            distance_text(static_cast<Distance>(i)) + ")";
+    text += (i == 0 ? "" : ", ") + from(i) + " (" + distance_text(static_cast<Distance>(i)) + ")";
   }
   return text;
 }
@@ -55,12 +57,14 @@ void Explainer::start() const {
       stderr,
       "tasuki: rank %d: up to %s a message goes in slots of the ring, up to %s at once in its bulk\n"
       "tasuki: rank %d: into a receive that was posted and is advertised%s, from %s;\n"
+      "tasuki: rank %d: past the sender's caches, which then copies all of it, from %s;\n"
       "tasuki: rank %d: but a receiver that waits for it gets it, from %s, unless both copy\n"
       "tasuki: rank %d: else the receiver copies from the sender's buffer%s, or both do%s, from %s;\n"
       "tasuki: rank %d: or the sender does%s; what neither rank can reach goes through the ring in "
       "pieces of %s to %s\n",
       rank, BytesText(table.short_bytes_max).text, BytesText(table.eager_bytes_max).text, rank,
       off(table.advertised_receives), thresholds(table, &DistanceTable::sender_write_bytes_min).c_str(), rank,
+      thresholds(table, &DistanceTable::stream_bytes_min).c_str(), rank,
       thresholds(table, &DistanceTable::waiting_get_bytes_min).c_str(), rank, off(table.get),
       off(table.cooperative), thresholds(table, &DistanceTable::cooperative_bytes_min).c_str(), rank,
       off(table.put), BytesText(std::min(kPieceBytesMin, process_.p2p->bulk_bytes_max)).text,

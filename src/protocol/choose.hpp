@@ -44,13 +44,14 @@ struct ProtocolTable {
 
   /// Takes the thresholds of `tables`, but those that the user sets for all distances; 0: nothing is set.
   constexpr void set_thresholds(const DistanceTables& tables, Count write_min, Count waiting_get_min,
-                                Count cooperative_min) {
+                                Count cooperative_min, Count stream_min) {
     by_distance = tables;
     sender_write_bytes_min = INT64_MAX;
     for (DistanceTable& one : by_distance) {
       if (write_min != 0) one.sender_write_bytes_min = write_min;
       if (waiting_get_min != 0) one.waiting_get_bytes_min = waiting_get_min;
       if (cooperative_min != 0) one.cooperative_bytes_min = cooperative_min;
+      if (stream_min != 0) one.stream_bytes_min = stream_min;
       sender_write_bytes_min = std::min(sender_write_bytes_min, one.sender_write_bytes_min);
     }
   }
@@ -127,7 +128,7 @@ constexpr Choice choose_long(const LongFacts& facts, const ProtocolTable& table)
   if (receiver_can && table.get) {
     if (!facts.destination_regular) return {Way::kGet, Why::kIrregular};
     if (!facts.destination_symmetric) return {Way::kGet, Why::kSourceSymmetric};
-    if (facts.bytes < table.at(facts.distance).cooperative_bytes_min) return {Way::kGet, Why::kSmall};
+    if (facts.bytes < table.at(facts.distance).shared_bytes_min()) return {Way::kGet, Why::kSmall};
     if (!table.cooperative) return {Way::kGet, Why::kSwitchedOff};
     if (!facts.copy_lent) return {Way::kGet, Why::kNoCopyLent};
     return {Way::kCooperative, Why::kBothSymmetric};

@@ -9,6 +9,8 @@
 namespace tasuki {
 namespace {
 
+constexpr Count kStreamedBlockBytesMin = 1024;
+
 constexpr std::uint64_t kFaultAround = 64 << 10;  // what Linux maps around a page that is read first
 constexpr Count kPagesMin = 2 * 4096;
 
@@ -199,7 +201,7 @@ void map_pages(const StridedBuffer& there, Count begin, Count end) {
     static_cast<void>(*reinterpret_cast<const volatile std::byte*>(at));
 }
 
-void copy_strided(const StridedBuffer& from, const StridedBuffer& to, Count begin, Count end) {
+void copy_strided(const StridedBuffer& from, const StridedBuffer& to, Count begin, Count end, bool streamed) {
   if (begin >= end) return;
   Walk source(from, begin, end);
   Walk target(to, begin, end);
@@ -209,7 +211,8 @@ void copy_strided(const StridedBuffer& from, const StridedBuffer& to, Count begi
       continue;
     }
     const Count bytes = std::min({left, source.left, target.left});
-    copy_bytes(target.at, source.at, static_cast<std::size_t>(bytes));
+    const auto copy = streamed && bytes >= kStreamedBlockBytesMin ? &stream_bytes : &copy_bytes;
+    copy(target.at, source.at, static_cast<std::size_t>(bytes));
     left -= bytes;
     if (left == 0) return;
     source.advance(bytes);

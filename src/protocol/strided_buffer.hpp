@@ -58,7 +58,9 @@ StridedBuffer strided_buffer(const void* buffer, Count count, const Datatype& da
 /// 16 at a time, for writing too. So this reads one byte of each such group.
 void map_pages(const StridedBuffer& there, Count begin, Count end);
 
-/// Bytes [begin, end) of a message, from where one end has them to where the other end wants them.
-void copy_strided(const StridedBuffer& from, const StridedBuffer& to, Count begin, Count end);
+/// Bytes [begin, end) of a message, from where one end has them to where the other end wants them;
+/// `streamed`: past the caches (base/copy.hpp), but for short blocks.
+void copy_strided(const StridedBuffer& from, const StridedBuffer& to, Count begin, Count end,
+                  bool streamed = false);
 
 }  // namespace tasuki

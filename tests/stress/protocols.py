@@ -13,6 +13,7 @@ WAYS = {
     "nothing eager": ({"short", "sender_write", "cooperative", "get"}, set()),
     "all eager": ({"short", "eager"}, {"get", "cooperative", "put", "two_copy"}),
     "all written": ({"short", "sender_write", "cooperative"}, set()),
+    "all streamed": ({"short", "sender_write", "cooperative"}, set()),
     "got alone": ({"get"}, {"sender_write", "cooperative"}),
     "got together": ({"get", "cooperative"}, {"sender_write"}),
     "put": ({"put"}, {"sender_write", "get", "cooperative"}),
@@ -36,6 +37,13 @@ PROTOCOLS = {
         "TASUKI_EAGER_BYTES_MAX": 0,
         "TASUKI_PROTOCOL_SENDER_WRITE_BYTES_MIN": 1,
         "TASUKI_PROTOCOL_COOPERATIVE_BYTES_MIN": 1,
+    },
+    # The sender writes all of it, past its caches.
+    "all streamed": GLOBAL
+    | {
+        "TASUKI_EAGER_BYTES_MAX": 0,
+        "TASUKI_PROTOCOL_SENDER_WRITE_BYTES_MIN": 1,
+        "TASUKI_PROTOCOL_STREAM_BYTES_MIN": 1,
     },
     # The receiver gets, alone or with the sender.
     "got alone": GLOBAL

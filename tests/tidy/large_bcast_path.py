@@ -65,7 +65,8 @@ UNCALLED = {"bcast", "single_copy_bcast", "advance_by_rounds"}
 BESIDE = {
     *("refuse", "call_recorded", "check_length", "look_for_cuts", "may_run_group"),
     *("awaits_hold", "ends_awake", "activate"),
-    *("run_step", "combine", "accept", "memory_of", "refuse_memory", "is_read", "stage"),
+    *("run_step", "combine", "accept", "memory_of", "refuse_memory", "is_read", "is_streamed"),
+    "stage",
     *("problem", "parameters", "parameters_for", "round_up", "set_choice", "input_of", "output_of"),
 }
 

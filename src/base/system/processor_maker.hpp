@@ -1,5 +1,6 @@
 // Who made the processor that this process runs on: what is fitted to one maker's caches is not taken for
-// another's. Thread safety: pure.
+// another's. A virtual machine of AMD's counts as a maker of its own: its host may move its processors to
+// others, which have no cache in common, whatever the machine says of that. Thread safety: pure.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +11,17 @@
 
 namespace tasuki {
 
-enum class ProcessorMaker : std::uint8_t { kIntel, kAmd, kOther };
+enum class ProcessorMaker : std::uint8_t { kIntel, kAmd, kVirtualAmd, kOther };
 
 constexpr const char* maker_text(ProcessorMaker maker) {
-  constexpr const char* kTexts[] = {"Intel", "AMD", "another maker"};
+  constexpr const char* kTexts[] = {"Intel", "AMD", "AMD (virtual)", "another maker"};
   return kTexts[static_cast<int>(maker)];
 }
 
 /// The other way round; what is no such text is another maker.
 constexpr ProcessorMaker maker_of(std::string_view text) {
-  for (const ProcessorMaker maker : {ProcessorMaker::kIntel, ProcessorMaker::kAmd})
+  for (const ProcessorMaker maker :
+       {ProcessorMaker::kIntel, ProcessorMaker::kAmd, ProcessorMaker::kVirtualAmd})
     if (text == maker_text(maker)) return maker;
   return ProcessorMaker::kOther;
 }
@@ -29,7 +31,12 @@ inline ProcessorMaker processor_maker() {
   unsigned int level = 0, first = 0, third = 0, second = 0;
   if (__get_cpuid(0, &level, &first, &third, &second) == 0) return ProcessorMaker::kOther;
   if (first == signature_INTEL_ebx) return ProcessorMaker::kIntel;
-  if (first == signature_AMD_ebx) return ProcessorMaker::kAmd;
+  if (first == signature_AMD_ebx) {
+    constexpr unsigned int kHypervisor = 1U << 31;
+    const bool is_virtual =
+        __get_cpuid(1, &level, &first, &third, &second) != 0 && (third & kHypervisor) != 0;
+    return is_virtual ? ProcessorMaker::kVirtualAmd : ProcessorMaker::kAmd;
+  }
 #endif
   return ProcessorMaker::kOther;
 }

@@ -133,6 +133,11 @@ constexpr Setting kRows[] = {
         Change::kAnyTime, Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
         "the smallest message that both ranks copy, where the receiver alone would get it else; automatic: "
         "by the distance of the two ranks"),
+    number(
+        "TASUKI_PROTOCOL_STREAM_BYTES_MIN", SettingType::kBytes, &Config::stream_bytes_min, 1, kGiB,
+        Change::kAnyTime, Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
+        "the smallest message that its sender writes past its caches into an advertised receive, alone, and "
+        "what collectives write so for other ranks; automatic: by the distance of the two ranks"),
     {"TASUKI_PROTOCOL_DISTANCE", SettingType::kChoice, &Config::distance, 0, kDistance.size - 1, &kDistance,
      Change::kAnyTime, Scope::kLocal, Verbosity::kTunerDetail, Part::kProtocol,
      "what the ranks count as sharing, for the thresholds that depend on it: a last-level cache, a package "

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/copy.hpp"
+#include "p2p/point_to_point.hpp"
 #include "progress/progress.hpp"
 
 namespace tasuki {
@@ -103,6 +104,11 @@ Code ExposedBuffers::refuse_memory(Count bytes) {
 
 void ExposedBuffers::stage(const Own& exposed) const {
   const Progress::Release released(*process_.progress, exposed.part_bytes);
+  const int reader = comm_->rank == 0 ? comm_->size() - 1 : 0;  // one of them
+  if (exposed.use == ExposedBuffer::Use::kKept && exposed.type->contiguous &&
+      is_streamed(exposed.part_bytes, reader)) {
+    return stream_bytes(exposed.dense, exposed.buffer, static_cast<std::size_t>(exposed.part_bytes));
+  }
   PackCursor cursor(*exposed.type, exposed.count);
   cursor.seek(exposed.part_begin);
   cursor.pack(exposed.buffer, exposed.dense, static_cast<std::size_t>(exposed.part_bytes));
@@ -202,7 +208,7 @@ ExposedBuffers::Bytes ExposedBuffers::find(Place place, Count bytes) {
   const Entry theirs = entry(place.member, number_of(place));
   const auto length = static_cast<Count>(theirs.bytes);  // less than 0: what no rank has
   if (length <= place.offset) return {};
-  Bytes found{.bytes = std::min(bytes, length - place.offset)};
+  Bytes found{.bytes = std::min(bytes, length - place.offset), .streamed = is_streamed(bytes, place.member)};
   const auto reached = static_cast<std::size_t>(std::max<Count>(found.bytes, 1));  // it is there, or an error
   const SymmetricAddress address = theirs.address + static_cast<SymmetricAddress>(place.offset);
   if (theirs.address == 0 ||
@@ -214,6 +220,11 @@ ExposedBuffers::Bytes ExposedBuffers::find(Place place, Count bytes) {
   }
   found.at = found.bytes > 0 ? reinterpret_cast<std::byte*>(address) : nullptr;
   return found;
+}
+
+bool ExposedBuffers::is_streamed(Count bytes, int member) const {
+  PointToPoint& p2p = *process_.p2p;
+  return bytes >= p2p.table.at(p2p.distances.to(comm_->endpoint(member))).stream_bytes_min;
 }
 
 void ExposedBuffers::clear() {
@@ -233,7 +244,7 @@ void move_bytes(const ExposedBuffers::Bytes& from, const ExposedBuffers::Bytes& 
   if (from.at != nullptr && to.at != nullptr) {
     if (from.at == to.at) return;
     if (std::less_equal<>{}(from.at + bytes, to.at) || std::less_equal<>{}(to.at + bytes, from.at))
-      copy_bytes(to.at, from.at, size);
+      to.streamed ? stream_bytes(to.at, from.at, size) : copy_bytes(to.at, from.at, size);
     else
       std::memmove(to.at, from.at, size);
     return;

@@ -40,7 +40,8 @@ class ExposedBuffers {
     void* buffer = nullptr;
     Count elements = 0;
     Count skip = 0;
-    Count bytes = 0;  // as many as were asked for, or fewer where the exposed buffer ends
+    Count bytes = 0;        // as many as were asked for, or fewer where the exposed buffer ends
+    bool streamed = false;  // what is written there goes past the caches: another rank reads it next
     bool exist() const { return at != nullptr || typed != nullptr; }
   };
 
@@ -81,6 +82,9 @@ class ExposedBuffers {
   void clear();
 
  private:
+  /// Whether so many bytes that `member` reads next are written past the caches (base/copy.hpp).
+  bool is_streamed(Count bytes, int member) const;
+
   struct Own {
     void* buffer = nullptr;
     const Datatype* type = nullptr;

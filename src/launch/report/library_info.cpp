@@ -65,7 +65,11 @@ std::string item(const std::string& name, const std::string& remark) {
 /// Of ranks that share a cache.
 std::string copy_thresholds_text() {
   const DistanceTable& cache = distance_tables(processor_maker())[static_cast<int>(Distance::kCache)];
-  return format(
+  std::string streamed;
+  if (cache.stream_bytes_min != kNeverStreamed)
+    streamed = format("From %lld on a sender writes past its caches, and all of it. ",
+                      static_cast<long long>(cache.stream_bytes_min));
+  const std::string others = format(
       "Where ranks share a cache and both buffers are symmetric memory: up to %lld bytes through the ring; "
       "from %lld bytes on the sender writes into a receive that was posted, from %lld on a receiver that "
       "waits "
@@ -74,6 +78,7 @@ std::string copy_thresholds_text() {
       static_cast<long long>(cache.sender_write_bytes_min),
       static_cast<long long>(cache.waiting_get_bytes_min),
       static_cast<long long>(cache.cooperative_bytes_min));
+  return others + streamed;
 }
 
 /// Why jobs choose by the table of this installation, or do not.

@@ -96,7 +96,8 @@ LargeMessages::Advertised LargeMessages::claim(SendRequest& send) {
   if (!reach(send.endpoint, there, bytes)) return Advertised::kNone;
   LargeEnd& end = end_of(send);
   if (!end.here.exists() && !there.dense()) return Advertised::kNone;
-  const bool alone = send.mode == SendMode::kBuffered;
+  end.streamed = bytes >= table.stream_bytes_min;
+  const bool alone = send.mode == SendMode::kBuffered || end.streamed;
   if (!alone && (word & kWaitsBit) != 0 && end.global != 0 && p2p_.table.get &&
       bytes >= table.waiting_get_bytes_min && bytes < table.cooperative_bytes_min) {
     return Advertised::kReceiverWaits;
@@ -112,7 +113,8 @@ LargeMessages::Advertised LargeMessages::claim(SendRequest& send) {
   end.generation = ++to.claims[static_cast<std::size_t>(end.line)];
   end.copy = &best->copy;
   end.part = CooperativeCopyEnd(end.copy, end.generation, bytes, true);
-  end.is_left = send.returns_soon && bytes >= kLeftBytesMin && end.global != 0 && !end.here.listed();
+  end.is_left =
+      !end.streamed && send.returns_soon && bytes >= kLeftBytesMin && end.global != 0 && !end.here.listed();
   const Count first = alone ? bytes : end.is_left ? 0 : bytes / p2p_.table.first_claim_divisor;
   end.claimed = end.part.start(first);
   end.other = receive;

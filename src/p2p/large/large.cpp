@@ -115,7 +115,7 @@ bool LargeMessages::open(SendRequest& send) {
                                        .line = static_cast<std::uint32_t>(end.line)});
   }
   if (end.global != 0 && !end.here.listed() && end.copy == nullptr && p2p_.table.cooperative &&
-      !exchanging_ && bytes >= table_for(end.endpoint).cooperative_bytes_min) {
+      !exchanging_ && bytes >= table_for(end.endpoint).shared_bytes_min()) {
     lend_copy(end);
   }
   SourceKind kind = SourceKind::kIrregular;
@@ -168,6 +168,7 @@ void LargeMessages::get_begins(SendRequest& send, const Packet& packet) {
   p2p_.count_sent(Way::kCooperative, send.cursor.total_bytes(), end.endpoint, kReceiverChose);
   const StridedBuffer there{header.address, header.stride, header.block_bytes};
   if (reach(end.endpoint, there, end.bytes)) end.there = there;
+  end.streamed = end.bytes >= table_for(end.endpoint).stream_bytes_min;
   begin(end, kTurnBytes);
 }
 
@@ -185,6 +186,7 @@ bool LargeMessages::put(SendRequest& send, const AnswerHeader& header) {
     end.copy = nullptr;
   }
   end.there = there;
+  end.streamed = bytes >= table_for(end.endpoint).stream_bytes_min;
   begin(end, kTurnBytes);
   return true;
 }
@@ -259,6 +261,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
     Peer& from = peer(end.endpoint);
     end.copy = &page(from.in, end.endpoint, p2p_.link->self())->gets[message.get].copy;
     end.generation = message.generation;
+    end.streamed = wanted >= table_for(end.endpoint).stream_bytes_min;
     answer.lead = lead_word(PacketKind::kGetBegins);
     p2p_.answer(end.endpoint, answer);
   }
@@ -306,15 +309,17 @@ void LargeMessages::begin(LargeEnd& end, Count budget) {
   if (is_shared(end)) {
     const bool waits = p2p_.awaiting != nullptr;
     if (waits) show_waiting_to(end.endpoint);
-    is_now = is_now && waits && (end.send != nullptr || !has_own_to_copy());
+    is_now = is_now && waits && (end.send != nullptr || !(end.streamed || has_own_to_copy()));
   }
   if (is_now && carry(end, budget)) return finish(end);
   active_.push_back(&end);
 }
 
-/// Whether this rank does not wait, and the other end does.
+/// Whether this rank does not wait, and the other end does; or that one would write past its caches.
 bool LargeMessages::is_left_to_other(LargeEnd& end) {
-  if (!is_shared(end) || p2p_.awaiting != nullptr) return false;
+  if (!is_shared(end)) return false;
+  if (end.receive != nullptr && end.streamed) return true;
+  if (p2p_.awaiting != nullptr) return false;
   const PairPage* const from = page(peer(end.endpoint).in, end.endpoint, p2p_.link->self());
   return from != nullptr && from->sender_waits.load(std::memory_order_relaxed) != 0;
 }
@@ -407,8 +412,9 @@ bool LargeMessages::carry(LargeEnd& end, Count budget) {
 
 bool LargeMessages::carry_part(LargeEnd& end, Count budget) {
   const DistanceTable& table = table_for(end.endpoint);
-  const ClaimSizes sizes{
+  ClaimSizes sizes{
       .divisor = table.claim_divisor, .bytes_min = table.claim_bytes_min, .bytes_max = table.claim_bytes_max};
+  if (end.send != nullptr && end.streamed) sizes = {.divisor = 1};  // all that is left
   ByteRange piece = end.claimed.empty() ? end.part.claim({}, sizes) : std::exchange(end.claimed, {});
   if (piece.empty()) return end.part.look();
   for (Count done = 0; !piece.empty(); piece = end.part.claim(piece, sizes)) {
@@ -440,7 +446,7 @@ void LargeMessages::move(LargeEnd& end, Count begin, Count to) {
 void LargeMessages::copy(LargeEnd& end, Count begin, Count to) {
   if (end.send != nullptr) map_pages(end.there, begin, to);
   if (end.here.exists()) {
-    return end.send != nullptr ? copy_strided(end.here, end.there, begin, to)
+    return end.send != nullptr ? copy_strided(end.here, end.there, begin, to, end.streamed)
                                : copy_strided(end.there, end.here, begin, to);
   }
   // An irregular type, and a dense run at the other end.

@@ -86,6 +86,7 @@ struct LargeEnd {
   Count bytes = 0;                    // to be copied
   Count copied = 0;                   // of them by this rank
   int looks_in_vain = 0;           // at a copy that was left to the other end, since that has last done any
+  bool streamed = false;           // what the sender writes goes past its caches
   bool is_left = false;            // a sender write of which the sender has claimed nothing at first
   RequestId other = 0;             // alone: the other end's request, which gets the answer
   bool in_hand = false;            // a thread copies, and may have let go of the process lock

@@ -190,12 +190,13 @@ TEST(Distances, AreLookedAtOnceTheRankIsThereAndThenKept) {
   EXPECT_EQ(node.asked, 4);
 }
 
-constexpr ProcessorMaker kMakers[] = {ProcessorMaker::kIntel, ProcessorMaker::kAmd, ProcessorMaker::kOther};
+constexpr ProcessorMaker kMakers[] = {ProcessorMaker::kIntel, ProcessorMaker::kAmd,
+                                      ProcessorMaker::kVirtualAmd, ProcessorMaker::kOther};
 
 TEST(DistanceTable, SharesLargerMessagesTheFartherTheRanksAre) {
   for (const ProcessorMaker maker : kMakers) {
     ProtocolTable table;
-    table.set_thresholds(distance_tables(maker), 0, 0, 0);
+    table.set_thresholds(distance_tables(maker), 0, 0, 0, 0);
     EXPECT_EQ(table.sender_write_bytes_min, table.at(kCache).sender_write_bytes_min);
     for (std::size_t i = 0; i < kDistances; ++i) {
       const DistanceTable& one = table.by_distance[i];
@@ -210,7 +211,7 @@ TEST(DistanceTable, SharesLargerMessagesTheFartherTheRanksAre) {
     }
   }
   ProtocolTable table;
-  table.set_thresholds(kIntelTables, 0, 0, 0);
+  table.set_thresholds(kIntelTables, 0, 0, 0, 0);
   const LongFacts facts{.bytes = 20'000,
                         .source_symmetric = true,
                         .source_regular = true,
@@ -228,15 +229,16 @@ TEST(DistanceTable, SharesLargerMessagesTheFartherTheRanksAre) {
 
 TEST(DistanceTable, WhatTheUserSetsHoldsForAll) {
   ProtocolTable table;
-  table.set_thresholds(kAmdTables, 100, 150, 200);
+  table.set_thresholds(kAmdTables, 100, 150, 200, 300);
   EXPECT_EQ(table.sender_write_bytes_min, 100);
   for (const DistanceTable& one : table.by_distance) {
     EXPECT_EQ(one.sender_write_bytes_min, 100);
     EXPECT_EQ(one.waiting_get_bytes_min, 150);
     EXPECT_EQ(one.cooperative_bytes_min, 200);
+    EXPECT_EQ(one.stream_bytes_min, 300);
     EXPECT_GT(one.claim_bytes_min, 0);
   }
-  table.set_thresholds(kAmdTables, 0, 0, 200);
+  table.set_thresholds(kAmdTables, 0, 0, 200, 0);
   EXPECT_EQ(table.at(kMachine).sender_write_bytes_min, kAmdTables[2].sender_write_bytes_min);
   EXPECT_EQ(table.at(kMachine).cooperative_bytes_min, 200);
 }
@@ -280,7 +282,7 @@ TEST(DistanceTable, DecidesForEachPairOfRanks) {
     const auto distance = static_cast<Distance>(i);
     const auto write = static_cast<std::size_t>(tables[i].sender_write_bytes_min);
     EXPECT_EQ(messages_by(Way::kSenderWrite, distance, write - 1), 0u) << distance_text(distance);
-    const auto both = static_cast<std::size_t>(tables[i].cooperative_bytes_min);
+    const auto both = static_cast<std::size_t>(tables[i].shared_bytes_min());
     EXPECT_EQ(messages_by(Way::kSenderWrite, distance, both), 1u) << distance_text(distance);
     EXPECT_EQ(messages_by(Way::kCooperative, distance, both), 1u) << distance_text(distance);
     EXPECT_EQ(messages_by(Way::kCooperative, distance, both - 1), 0u) << distance_text(distance);

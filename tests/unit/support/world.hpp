@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/distance_tables.hpp"
 #include "base/process.hpp"
 #include "base/system/clock.hpp"
 #include "base/types.hpp"
@@ -42,6 +43,7 @@ struct WorldOptions {
                 .sender_write_bytes_min = 512,
                 .waiting_get_bytes_min = 8 * 1024,
                 .cooperative_bytes_min = 8 * 1024,
+                .stream_bytes_min = kNeverStreamed,
                 .ring_bytes = 16 * 1024,
                 .spin_count = 16};  // small: full FIFOs are common
 };
