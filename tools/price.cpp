@@ -172,6 +172,7 @@ int print_thresholds() {
     print("sender_write_bytes_min", tables[i].sender_write_bytes_min);
     print("waiting_get_bytes_min", tables[i].waiting_get_bytes_min);
     print("cooperative_bytes_min", tables[i].cooperative_bytes_min);
+    print("stream_bytes_min", std::min(tables[i].stream_bytes_min, tasuki::Count{1} << 30));  // never
   }
   return 0;
 }

@@ -99,6 +99,7 @@ void take_thresholds(PointToPoint& p2p, const Parameters& parameters) {
     take(rows[i]->sender_write_bytes_min, &p2p.thresholds[i].sender_write_bytes_min);
     take(rows[i]->waiting_get_bytes_min, &p2p.thresholds[i].waiting_get_bytes_min);
     take(rows[i]->cooperative_bytes_min, &p2p.thresholds[i].cooperative_bytes_min);
+    take(rows[i]->stream_bytes_min, &p2p.thresholds[i].stream_bytes_min);
   }
   p2p.read_settings();
 }

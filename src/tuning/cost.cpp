@@ -73,6 +73,17 @@ double travel_ns(double bytes, const Parameters& parameters) {
   return bytes / parameters.travelled_bytes_per_ns;
 }
 
+bool is_streamed(double run_bytes, const Problem& problem, const Parameters& parameters) {
+  const CopyThresholds& thresholds = problem.distance == Distance::kCache     ? parameters.cache_copies
+                                     : problem.distance == Distance::kPackage ? parameters.package_copies
+                                                                              : parameters.machine_copies;
+  return thresholds.stream_bytes_min > 0 && run_bytes >= thresholds.stream_bytes_min;
+}
+
+double stream_ns(double bytes, const Parameters& parameters) {
+  return bytes / parameters.streamed_bytes_per_ns;
+}
+
 namespace {
 
 /// What the nodes' ways to each other take, which those that send at the same time share: all ranks of a node
@@ -110,16 +121,20 @@ double way_ns(const Cost& cost, double share, bool is_network, bool is_long, con
     ns += bytes / (is_long ? message.bytes_per_ns : message.eager_bytes_per_ns);
     return share * std::max(ns, shared_way_ns(cost, problem, parameters));
   }
+  const double away = ranks_away(problem) / std::max(1, problem.size - 1);
+  const double received_bytes = std::max(cost.bytes, cost.total_bytes / processors);
+  if (is_long && is_streamed(cost.total_bytes / std::max(cost.messages, 1.0), problem, parameters))
+    return share * (ns + stream_ns(received_bytes, parameters));
   if (is_long) {
     // A rank alone copies no faster than it gets; where messages are faster, both ranks copy.
     const double alone_bytes_per_ns = std::min(message.bytes_per_ns, parameters.get_bytes_per_ns);
-    ns += std::max(cost.bytes / message.bytes_per_ns, cost.total_bytes / processors / alone_bytes_per_ns);
+    ns += std::max(cost.bytes / message.bytes_per_ns, cost.total_bytes / processors / alone_bytes_per_ns) +
+          travel_ns(away * received_bytes, parameters);
     return share * ns;
   }
   // The sender copies a short message, and the receiver. It goes through packets, which travel where their
   // ranks have different processors, the first line of each on its own.
   const double bytes = std::max(cost.bytes, 2 * cost.total_bytes / processors);
-  const double away = ranks_away(problem) / std::max(1, problem.size - 1);
   const double received = std::max(cost.steps, cost.messages / processors);
   ns += bytes / message.eager_bytes_per_ns + travel_ns(away * bytes, parameters) +
         away * received * parameters.flag_read_ns;

@@ -58,6 +58,11 @@ double flags_of_all_ns(const Problem& problem, const Parameters& parameters);
 /// What it takes that so many bytes travel from one processor's cache to another's.
 double travel_ns(double bytes, const Parameters& parameters);
 
+/// Whether a run of so many bytes that one rank writes for another goes past the caches; and what it takes
+/// that so many bytes do, and are read.
+bool is_streamed(double run_bytes, const Problem& problem, const Parameters& parameters);
+double stream_ns(double bytes, const Parameters& parameters);
+
 /// The parameters of messages between two ranks of a node that are so far apart, and of those between nodes.
 const MessageParameters& message_within(const Parameters& parameters, Distance distance);
 

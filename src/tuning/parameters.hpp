@@ -24,11 +24,13 @@ struct MessageParameters {
 };
 
 /// Who copies a message that goes straight between the buffers, from which size on, as in
-/// base/distance_tables.hpp; 0: what is built in for the processor. No formula uses them.
+/// base/distance_tables.hpp; 0: what is built in for the processor. Formulas use the last alone, and take 0
+/// for never.
 struct CopyThresholds {
   double sender_write_bytes_min = 0;
   double waiting_get_bytes_min = 0;
   double cooperative_bytes_min = 0;
+  double stream_bytes_min = 0;
 };
 
 struct Parameters {
@@ -52,6 +54,7 @@ struct Parameters {
   // Cache lines that one processor writes and another one reads, over and over: packets, pages, kept copies.
   // They travel from cache to cache and back, once for all ranks of a processor, on top of their copying.
   double travelled_bytes_per_ns = 50;
+  double streamed_bytes_per_ns = 10;  // the same of those that are written past the caches (base/copy.hpp)
 
   // Data that the caches do not hold: what the buffers of a processor's ranks have beyond `cache_bytes`.
   double cache_bytes = 1680000;     // that a processor has for itself

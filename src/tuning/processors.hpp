@@ -8,6 +8,7 @@
 // Pure. All ranks of a job take those of one maker (environment/process.cpp).
 #pragma once
 
+#include "base/distance_tables.hpp"
 #include "base/system/processor_maker.hpp"
 #include "tuning/parameters.hpp"
 
@@ -15,22 +16,29 @@ namespace tasuki {
 
 inline Parameters parameters_of(ProcessorMaker maker) {
   Parameters parameters;
-  if (maker != ProcessorMaker::kAmd) return parameters;
-  parameters.cache = {99.8, 98.7, 32.7, 32.3, 571};
-  parameters.plan_ns = 44;
-  parameters.reduced_bytes_per_ns = 25.8;
-  parameters.copied_bytes_per_ns = 50.5;
-  parameters.travelled_bytes_per_ns = 4.56;
-  parameters.cache_bytes = 7320000;
-  parameters.node_bytes_per_ns = 37.2;
-  parameters.call_ns = 104;
-  parameters.flag_ns = 219;
-  parameters.flag_read_ns = 140;
-  parameters.cell_bytes_per_ns = 43.8;
-  parameters.expose_ns = 473;
-  parameters.get_bytes_per_ns = 49.1;
-  parameters.reduced_in_place_bytes_per_ns = 31.1;
-  parameters.turn_ns = 1280;
+  if (maker != ProcessorMaker::kAmd && maker != ProcessorMaker::kVirtualAmd) return parameters;
+  const DistanceTables& tables = distance_tables(maker);
+  CopyThresholds* const copies[] = {&parameters.cache_copies, &parameters.package_copies,
+                                    &parameters.machine_copies};
+  for (std::size_t i = 0; i < kDistances; ++i)
+    if (tables[i].stream_bytes_min != kNeverStreamed)
+      copies[i]->stream_bytes_min = static_cast<double>(tables[i].stream_bytes_min);
+  parameters.cache = {85.3, 176, 40.5, 23.1, 1510};
+  parameters.plan_ns = 66.9;
+  parameters.reduced_bytes_per_ns = 17.8;
+  parameters.copied_bytes_per_ns = 29.6;
+  parameters.travelled_bytes_per_ns = 4.7;
+  parameters.streamed_bytes_per_ns = 18.6;
+  parameters.cache_bytes = 5680000;
+  parameters.node_bytes_per_ns = 28.8;
+  parameters.call_ns = 98.4;
+  parameters.flag_ns = 212;
+  parameters.flag_read_ns = 121;
+  parameters.cell_bytes_per_ns = 21.4;
+  parameters.expose_ns = 493;
+  parameters.get_bytes_per_ns = 38.2;
+  parameters.reduced_in_place_bytes_per_ns = 29.1;
+  parameters.turn_ns = 1260;
   return parameters;
 }
 

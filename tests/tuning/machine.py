@@ -75,6 +75,7 @@ class Machine:
         """As messages.ask(): a rank that waits had better get messages, up to some size."""
         self.jobs += 1
         rates = {"eager": 4e9, "sender_write": 9e9, "waiting_get": 25e9, "get": 25e9, "cooperative": 9e9}
+        rates["stream"] = 4e9
         found = samples.Samples()
         for question in questions:
             size, turns = question.case.bytes, question.turns

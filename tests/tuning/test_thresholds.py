@@ -27,6 +27,7 @@ def like_intel(way, size):
         "waiting_get": 1.0 + size / 18e3,
         "get": 1.1 + size / 18e3,
         "cooperative": 1.0 + size / 30e3,
+        "stream": 1.1 + size / 12e3,
     }[way]
 
 
@@ -38,6 +39,19 @@ def like_epyc(way, size):
         "waiting_get": 1.05 + size / 25e3,
         "get": 1.1 + size / 25e3,
         "cooperative": 1.1 + size / (9e3 if size < 512 * KI else 40e3),
+        "stream": 1.3 + size / 14e3,
+    }[way]
+
+
+def like_virtual_epyc(way, size):
+    """What the caches of two processors hand on is slow; what is streamed is not, from 16 KiB on."""
+    return {
+        "eager": 0.2 + size / 2e3,
+        "sender_write": 0.7 + size / 2e3,
+        "waiting_get": 0.6 + size / 3e3,
+        "get": 0.7 + size / 3e3,
+        "cooperative": 1.1 + size / 4e3,
+        "stream": 3.0 + size / 11e3,
     }[way]
 
 
@@ -99,6 +113,16 @@ def test_an_epyc_like_machine_finds_that_a_waiting_receiver_gets():
     assert {way for size, way in ways.items() if size >= 512 * KI} == {"sender_write"}
     assert ways[KI] == "eager"
     assert found.cooperative == 512 * KI
+
+
+def test_a_machine_whose_caches_are_far_apart_finds_that_long_messages_are_streamed():
+    for old in (INTEL, AMD):
+        found = thresholds.decide(times_of(like_virtual_epyc), old)
+        assert found.stream == 16 * KI
+        for size in SIZES[5:]:
+            assert {thresholds.way_of(found, order, size) for order in ORDERS} == {"stream"}
+    streams = AMD._replace(stream=4 * KI)
+    assert thresholds.decide(times_of(like_epyc), streams).stream > 4 * KI, "where that is slower"
 
 
 @pytest.mark.parametrize(

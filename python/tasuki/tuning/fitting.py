@@ -34,6 +34,7 @@ FITTED = (
     "memory.reduced_bytes_per_ns",
     "memory.copied_bytes_per_ns",
     "memory.travelled_bytes_per_ns",
+    "memory.streamed_bytes_per_ns",
     "memory.cache_bytes",
     "memory.node_bytes_per_ns",
     "node_segment.call_ns",

@@ -23,8 +23,8 @@ from tasuki.tuning.thresholds import ORDERS, RANKS, RECEIVE_FIRST, SIZES, Thresh
 TURNS, TURNS_FEW = 15, 9  # of each way
 BUDGET_SHORT_SECONDS = 30  # of less than that fewer turns
 UNTOUCHED = "_untouched"
-WAYS = ("eager", "sender_write", "waiting_get", "get", "cooperative", "two_copy")
-WAYS_MESSAGE_FIRST = ("eager", "get", "cooperative", "two_copy")
+WAYS = ("eager", "sender_write", "waiting_get", "stream", "get", "cooperative", "two_copy")
+WAYS_MESSAGE_FIRST = ("eager", "stream", "get", "cooperative", "two_copy")
 BARE_LOOPS = ("push", "pull", "both")
 DISTANCES = ("cache", "package", "machine")  # base/distance.hpp
 CPUS = Path("/sys/devices/system/cpu")

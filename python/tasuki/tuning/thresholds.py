@@ -1,12 +1,13 @@
 """From which size on which rank copies a message: decided by times of each way, touched data alone.
 
-A table can name three thresholds for each distance of two ranks (src/base/distance_tables.hpp has those that
+A table can name four thresholds for each distance of two ranks (src/base/distance_tables.hpp has those that
 are built in). They say which way a message goes:
 
 - its receive was posted, and its rank waits for it: below `sender_write` through the ring, from there on the
   sender writes; from `waiting_get` to below `cooperative` the receiver gets it instead;
 - it came before its receive, and is too long to go at once: below `cooperative` the receiver gets it, from
-  there on both copy.
+  there on both copy;
+- either way, from `stream` on the sender writes all of it, past its caches.
 
 All of it is pure. A *case* is an order (who came first) and a size, a *series* a way, as
 bench/message_ways.cpp has them.
@@ -29,25 +30,33 @@ ORDERS = (RECEIVE_FIRST, MESSAGE_FIRST)
 EAGER_BYTES_MAX = 16 << 10  # kEagerBytesMaxDefault: above, a receive that is posted is always advertised
 SIZES = tuple(1024 << octave for octave in range(13))  # 1 KiB to 4 MiB
 
-Thresholds = collections.namedtuple("Thresholds", "sender_write waiting_get cooperative")
+NEVER = 1 << 30  # bytes: as a table says that nothing is streamed
+
+Thresholds = collections.namedtuple(
+    "Thresholds", "sender_write waiting_get cooperative stream", defaults=(NEVER,)
+)
 
 
 def way_of(thresholds: Thresholds, order: str, size: int) -> str:
     """Between buffers that both ranks can reach."""
     at_once = size <= EAGER_BYTES_MAX
     if order == RECEIVE_FIRST and size >= thresholds.sender_write:
+        if size >= thresholds.stream:
+            return "stream"
         gets = thresholds.waiting_get <= size < thresholds.cooperative
         return "waiting_get" if gets else "sender_write"
     if at_once:
         return "eager"
+    if size >= thresholds.stream:
+        return "stream"
     return "get" if size < thresholds.cooperative else "cooperative"
 
 
 def ways_to_decide(order: str, size: int) -> tuple[str, ...]:
     """Those that some thresholds would choose."""
     if order == RECEIVE_FIRST:
-        return ("eager", "sender_write", "waiting_get")[size > EAGER_BYTES_MAX :]
-    return () if size <= EAGER_BYTES_MAX else ("get", "cooperative")
+        return ("eager", "sender_write", "waiting_get", "stream")[size > EAGER_BYTES_MAX :]
+    return () if size <= EAGER_BYTES_MAX else ("get", "cooperative", "stream")
 
 
 def changes(cases: Iterable[Case], old: Thresholds, new: Thresholds) -> dict[Case, tuple[str, str]]:
@@ -88,7 +97,7 @@ def decide(samples: Samples, old: Thresholds, seen: Iterable[Case] | None = None
     writes = [size for size in sizes if size <= EAGER_BYTES_MAX] + [EAGER_BYTES_MAX + 1]
     candidates = (
         dict.fromkeys([threshold, *found])
-        for threshold, found in zip(old, (writes, sizes, sizes), strict=True)
+        for threshold, found in zip(old, (writes, sizes, sizes, [*sizes, NEVER]), strict=True)
     )
     return min((Thresholds(*one) for one in itertools.product(*candidates)), key=cost)
 

@@ -45,12 +45,18 @@ Slice slice_of(Member self, Count count, Count element_bytes);
 
 /// What such an algorithm costs.
 struct SingleCopyCost {
-  double syncs = 0;          // times that ranks wait for each other, on the critical path
-  double moved_bytes = 0;    // from buffer to buffer, by the busiest rank
-  double reduced_bytes = 0;  // by the busiest rank
-  double total_bytes = 0;    // moved and reduced by all ranks together
-  double kept_bytes = 0;     // of one rank's copy that is kept for others
-  bool alone = false;        // the others have little to do beside the busiest rank
+  double syncs = 0;            // times that ranks wait for each other, on the critical path
+  double moved_bytes = 0;      // from buffer to buffer, by the busiest rank
+  double reduced_bytes = 0;    // by the busiest rank
+  double total_bytes = 0;      // moved and reduced by all ranks together
+  double kept_bytes = 0;       // of one rank's copy that is kept for others
+  double got_bytes = 0;        // that a rank gets of other ranks' data, and no other rank does
+  double got_alike_bytes = 0;  // that all ranks get alike
+  double put_bytes = 0;        // that a rank finds in its buffer, put there by others
+  double put_run_bytes = 0;    // of them at once, where they are moved there, and not combined
+  bool from_one = false;       // all of these come from one rank
+  bool put_to_one = false;     // only one rank finds such
+  bool alone = false;          // the others have little to do beside the busiest rank
   bool one_way =
       false;  // no rank waits for a rank that depends on it, but for room to keep copies in: calls overlap
   bool all_meet = false;  // ranks wait for each other, not only some for others

@@ -80,15 +80,21 @@ void begin_scatter(Schedule& schedule, Member self, int root, const Blocks& all,
   if (!mine.in_place) schedule.move(block_for_me(root), block_from(root), mine.bytes());
 }
 
-/// What travels between processors of copies that are kept: one rank's to each other processor, or those of
-/// all ranks of other processors to one. So many collectives' copies lie side by side that not all of them
-/// may be in a cache.
-double travelled_bytes(const SingleCopyCost& cost, const Problem& problem, const Parameters& parameters) {
-  const double away = ranks_away(problem);
-  const double copies = cost.alone ? away : std::min(away, 1.0);
-  const double lying = static_cast<double>(kPages) * cost.kept_bytes * (cost.alone ? problem.size - 1 : 1);
-  const double cached = lying <= parameters.cache_bytes ? 1 : parameters.cache_bytes / lying;
-  return copies * cost.kept_bytes * cached;
+/// What it takes that data goes from processor to processor: copies that are kept, one rank's to each other
+/// processor or those of all ranks of other processors to one; and the ranks' own buffers, since programs
+/// write what they give and read what they get. Where one rank puts data by the caches, lines come to it, and
+/// travel back to their reader.
+double travels_ns(const SingleCopyCost& cost, const Problem& problem, const Parameters& parameters) {
+  const double crowd = ranks_per_processor(problem), away = ranks_away(problem);
+  const double share = cost.from_one ? std::min(away, 1.0) : away / std::max(1, problem.size - 1);
+  const double kept_bytes = (cost.alone ? away : std::min(away, 1.0)) * cost.kept_bytes;
+  const double got_bytes = share * (cost.got_alike_bytes + crowd * cost.got_bytes);
+  const double put_bytes = share * (cost.put_to_one ? 1 : crowd) * cost.put_bytes;
+  return travel_ns(got_bytes, parameters) +
+         (is_streamed(cost.kept_bytes, problem, parameters) ? stream_ns(kept_bytes, parameters)
+                                                            : travel_ns(kept_bytes, parameters)) +
+         (is_streamed(cost.put_run_bytes, problem, parameters) ? stream_ns(put_bytes, parameters)
+                                                               : travel_ns(2 * put_bytes, parameters));
 }
 
 }  // namespace
@@ -99,7 +105,8 @@ double single_copy_ns(const SingleCopyCost& cost, const Problem& problem, const 
   const double flags_ns =
       parameters.flag_ns + (cost.all_meet ? crowd : 1) * flags_of_all_ns(problem, parameters);
   // A copy that is kept for the others is written anew each time, as a page is.
-  const double moved_bytes_per_ns = cost.one_way ? parameters.cell_bytes_per_ns : parameters.get_bytes_per_ns;
+  const bool by_pages = cost.one_way && !is_streamed(cost.kept_bytes, problem, parameters);
+  const double moved_bytes_per_ns = by_pages ? parameters.cell_bytes_per_ns : parameters.get_bytes_per_ns;
   const double busiest_ns =
       cost.moved_bytes / moved_bytes_per_ns + cost.reduced_bytes / parameters.reduced_in_place_bytes_per_ns;
   // Where the data goes one way, a rank waits for half of its pages, and then not for as many collectives.
@@ -107,8 +114,7 @@ double single_copy_ns(const SingleCopyCost& cost, const Problem& problem, const 
   // The rank that comes last to a meeting of all goes on at once; the others notice a turn later.
   const double turns = syncs + (cost.all_meet ? 1 : 0);
   return crowd * parameters.expose_ns + (cost.alone ? 1 : crowd) * busiest_ns + syncs * flags_ns +
-         travel_ns(travelled_bytes(cost, problem, parameters), parameters) +
-         turns * turns_ns(problem, parameters) +
+         travels_ns(cost, problem, parameters) + turns * turns_ns(problem, parameters) +
          uncached_share(problem, parameters) * cost.total_bytes / parameters.node_bytes_per_ns;
 }
 
@@ -126,7 +132,11 @@ void single_copy_bcast(Schedule& schedule, Member self, int root, const Elements
 }
 
 SingleCopyCost single_copy_bcast_cost(int size, double bytes) {
-  return {.syncs = 2, .moved_bytes = bytes, .total_bytes = (size - 1) * bytes};
+  return {.syncs = 2,
+          .moved_bytes = bytes,
+          .total_bytes = (size - 1) * bytes,
+          .got_alike_bytes = bytes,
+          .from_one = true};
 }
 
 void single_copy_bcast_copy(Schedule& schedule, Member self, int root, const Elements& data) {
@@ -177,6 +187,10 @@ SingleCopyCost single_copy_bcast_split_cost(int size, double bytes) {
   return {.syncs = 2,
           .moved_bytes = std::max(bytes - put, (size - 1) * put),
           .total_bytes = (size - 1) * bytes,
+          .got_alike_bytes = bytes - put,
+          .put_bytes = put,
+          .put_run_bytes = put,
+          .from_one = true,
           .all_meet = true};
 }
 
@@ -204,7 +218,12 @@ void single_copy_gather(Schedule& schedule, Member self, int root, const Element
 }
 
 SingleCopyCost single_copy_gather_cost(int size, double block_bytes) {
-  return {.syncs = 2, .moved_bytes = block_bytes, .total_bytes = size * block_bytes};
+  return {.syncs = 2,
+          .moved_bytes = block_bytes,
+          .total_bytes = size * block_bytes,
+          .put_bytes = (size - 1) * block_bytes,
+          .put_run_bytes = block_bytes,
+          .put_to_one = true};
 }
 
 void single_copy_gather_copy(Schedule& schedule, Member self, int root, const Elements& mine,
@@ -245,7 +264,11 @@ void single_copy_scatter(Schedule& schedule, Member self, int root, const Blocks
 }
 
 SingleCopyCost single_copy_scatter_cost(int size, double block_bytes) {
-  return {.syncs = 2, .moved_bytes = block_bytes, .total_bytes = size * block_bytes};
+  return {.syncs = 2,
+          .moved_bytes = block_bytes,
+          .total_bytes = size * block_bytes,
+          .got_bytes = block_bytes,
+          .from_one = true};
 }
 
 void single_copy_scatter_copy(Schedule& schedule, Member self, int root, const Blocks& all,
@@ -273,7 +296,11 @@ void single_copy_allgather(Schedule& schedule, Member self, const Elements& mine
 }
 
 SingleCopyCost single_copy_allgather_cost(int size, double total_bytes) {
-  return {.syncs = 2, .moved_bytes = total_bytes, .total_bytes = size * total_bytes, .all_meet = true};
+  return {.syncs = 2,
+          .moved_bytes = total_bytes,
+          .total_bytes = size * total_bytes,
+          .got_alike_bytes = total_bytes - total_bytes / size,
+          .all_meet = true};
 }
 
 namespace {
@@ -341,6 +368,7 @@ SingleCopyCost single_copy_alltoall_cost(int size, double block_bytes, bool in_p
   return {.syncs = 2,
           .moved_bytes = blocks * block_bytes,
           .total_bytes = size * blocks * block_bytes,
+          .got_bytes = (size - 1) * block_bytes,
           .all_meet = true};
 }
 

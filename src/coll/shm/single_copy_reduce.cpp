@@ -89,8 +89,14 @@ void single_copy_reduce(Schedule& schedule, Member self, int root, const Reducti
 }
 
 SingleCopyCost single_copy_reduce_cost(int size, double bytes) {
-  const double reduced = (size - 1) * bytes / size;
-  return {.syncs = 2, .reduced_bytes = reduced, .total_bytes = size * reduced, .all_meet = true};
+  const double others = (size - 1) * bytes / size;
+  return {.syncs = 2,
+          .reduced_bytes = others,
+          .total_bytes = size * others,
+          .got_bytes = others,
+          .put_bytes = others,
+          .put_to_one = true,
+          .all_meet = true};
 }
 
 void single_copy_reduce_copy(Schedule& schedule, Member self, int root, const Reduction& data) {
@@ -143,6 +149,9 @@ SingleCopyCost single_copy_allreduce_cost(int size, double bytes) {
           .moved_bytes = others,
           .reduced_bytes = others,
           .total_bytes = 2 * size * others,
+          .got_bytes = others,
+          .put_bytes = others,
+          .put_run_bytes = bytes / size,
           .all_meet = true};
 }
 
@@ -169,8 +178,12 @@ void single_copy_reduce_scatter(Schedule& schedule, Member self, const Reduction
 }
 
 SingleCopyCost single_copy_reduce_scatter_cost(int size, double bytes) {
-  const double reduced = (size - 1) * bytes / size;
-  return {.syncs = 2, .reduced_bytes = reduced, .total_bytes = size * reduced, .all_meet = true};
+  const double others = (size - 1) * bytes / size;
+  return {.syncs = 2,
+          .reduced_bytes = others,
+          .total_bytes = size * others,
+          .got_bytes = others,
+          .all_meet = true};
 }
 
 void single_copy_scan(Schedule& schedule, Member self, const Reduction& data) {
@@ -193,6 +206,8 @@ SingleCopyCost single_copy_scan_cost(int size, double bytes) {
           .moved_bytes = bytes / size,
           .reduced_bytes = reduced,
           .total_bytes = size * bytes,
+          .got_bytes = reduced,
+          .put_bytes = reduced,
           .all_meet = true};
 }
 
@@ -224,6 +239,8 @@ SingleCopyCost single_copy_exscan_cost(int size, double bytes) {
           .moved_bytes = (size - 1) * share,
           .reduced_bytes = (size - 2) * share,
           .total_bytes = (2.0 * size - 3) * bytes,
+          .got_bytes = (size - 1) * share,
+          .put_bytes = (size - 1) * share,
           .all_meet = true};
 }
 

@@ -186,21 +186,40 @@ TEST(CostTest, OneWayOnesWaitForRoomUnlessTheirMessagesAreLong) {
   EXPECT_DOUBLE_EQ(cost_ns(cost, crowded, kSimple), work + 2.5 * 7 / 64);
   Parameters parameters = kSimple;
   parameters.long_bytes = 19;
-  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, parameters), 5 + 5 + 3 * 130 + 20 + 4 + 3 * 50);
-  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 5 + 5 + 3 * 130 + 20 + 4 + 2 * 50);  // together
+  const double travels = 40 / 8.0, of_those_away = travels * 2 / 3;
+  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, parameters), 5 + 5 + 3 * 130 + 20 + travels + 4 + 3 * 50);
+  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters),
+                   5 + 5 + 3 * 130 + 20 + travels + 4 + 2 * 50);  // together
   // One turn, however deep the tree: the others take theirs meanwhile.
-  EXPECT_DOUBLE_EQ(cost_ns(cost, crowded, parameters), 2 * (5 + 5) + 4 * 130 + 20 + 4 + 2 * 50 + 7);
+  EXPECT_DOUBLE_EQ(cost_ns(cost, crowded, parameters),
+                   2 * (5 + 5) + 4 * 130 + 20 + of_those_away + 4 + 2 * 50 + 7);
   // Where a rank alone is slower than messages are, both of a message's ranks have copied it.
   parameters.get_bytes_per_ns = 1;
-  EXPECT_DOUBLE_EQ(cost_ns(cost, crowded, parameters), 2 * (5 + 5) + 4 * 130 + 40 + 4 + 2 * 50 + 7);
-  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 5 + 5 + 3 * 130 + 20 + 4 + 2 * 50);
+  EXPECT_DOUBLE_EQ(cost_ns(cost, crowded, parameters),
+                   2 * (5 + 5) + 4 * 130 + 40 + of_those_away + 4 + 2 * 50 + 7);
+  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 5 + 5 + 3 * 130 + 20 + travels + 4 + 2 * 50);
+}
+
+TEST(CostTest, WhatIsStreamedTravelsOnce) {
+  const Problem problem{.operation = Operation::kBcast, .size = 2, .node_ranks_max = 2};
+  const Cost cost{.steps = 1, .messages = 1, .bytes = 400, .total_bytes = 400};
+  Parameters parameters = kSimple;
+  parameters.cache_bytes = 1e9;
+  parameters.streamed_bytes_per_ns = 16;
+  const double by_caches = 5 + 130 + 400 / 2.0 + 400 / 8.0 + 50;
+  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), by_caches);
+  parameters.cache_copies.stream_bytes_min = 401;
+  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), by_caches);
+  parameters.cache_copies.stream_bytes_min = 400;
+  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 5 + 130 + 400 / 16.0 + 50);
 }
 
 TEST(CostTest, TheMakersOfProcessorsDifferInWhatTravels) {
   EXPECT_GT(travel_ns(4096, parameters_of(ProcessorMaker::kAmd)),
             5 * travel_ns(4096, parameters_of(ProcessorMaker::kIntel)));
   EXPECT_EQ(parameters_of(ProcessorMaker::kOther).turn_ns, Parameters{}.turn_ns);
-  for (const auto maker : {ProcessorMaker::kIntel, ProcessorMaker::kAmd, ProcessorMaker::kOther})
+  for (const auto maker :
+       {ProcessorMaker::kIntel, ProcessorMaker::kAmd, ProcessorMaker::kVirtualAmd, ProcessorMaker::kOther})
     EXPECT_EQ(maker_of(maker_text(maker)), maker);
 }
 
