@@ -70,7 +70,6 @@ def test_the_parameters_behind_the_times_are_found(builtin):
     # Where data travels for a long time, or past the caches, the times of long messages tell little else.
     quick = {"messages.cache.stream_bytes_min": thresholds.NEVER, "memory.travelled_bytes_per_ns": 50.0}
     builtin = dict(builtin) | quick
-    }  # else long messages tell no other rate
     truth = dict(builtin, **{path: builtin[path] * factor for path, factor in CHANGED.items()})
     points = times_of(truth, (2, 4, 8, 16), noise=0.05)
     found = fitting.fit(points, FORMULAS, builtin, polished=False)
