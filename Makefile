@@ -17,7 +17,8 @@
 #   make fit-collectives   the collectives' model, fitted            make network      the cost of virtual nodes
 #   make regret        how good that model's choices are             make fabric       messages over libfabric, timed
 #   make model-lines   latencies and bandwidths, predicted and measured, on this machine, virtual nodes and hosts
-#   make regret-hosts  the model's choices over hosts, before and after tasuki tune
+#   make regret-hosts  the same over hosts, before and after tune   make run-ahead    messages ahead of a receiver
+#   make bench-collectives   of data that programs use, next to other MPI libraries
 #   make wheel         a Python wheel of all of it, and its size     make deb          Debian packages
 #   make format        all sources, in place                         make tidy         the style, as a test
 #   make generate      the generated sources, from the standard      make clean        remove build/
@@ -40,12 +41,12 @@ TREE := $(CURDIR)/$(BUILD)/prefix
 IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
-.PHONY: help setup build install demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
+.PHONY: help setup build install demo check test test-long conformance bench bench-collectives bench-io bench-io-orders bench-spam \
     bench-spam-lammps bench-hosts bench-kernels bench-npb bench-imb npb-bin predict-programs predict-scaled fortran-calls io-calls fit-collectives \
     regret regret-hosts network run-ahead model-lines fabric explain peers wheel deb docs record-abi documents format tidy generate clean
 
 help:
-	@sed -n '5,25s/^# *//p' Makefile
+	@sed -n '5,26s/^# *//p' Makefile
 
 ## Set-up, in three sections: what the build needs, the demo, and the tests. A target asks for its own alone.
 setup: $(STAMPS)/system-test $(STAMPS)/venv-test
@@ -165,6 +166,10 @@ regret: build
 
 regret-hosts: build $(STAMPS)/system-test $(STAMPS)/venv-test
 	@$(IN_VENV)/python bench/regret_hosts.py --prefix $(TREE) --out $(BUILD)/bench
+
+bench-collectives: build $(if $(PEERS),,peers)
+	@$(IN_VENV)/python bench/collectives_in_use.py --prefix $(TREE) --out $(BUILD)/bench \
+	    --peers $(or $(PEERS),$(BUILD)/peers)
 
 bench-hosts: build setup $(if $(PEERS),,peers)
 	@$(IN_VENV)/python bench/over_hosts.py --prefix $(TREE) --out $(BUILD)/bench \
