@@ -1,9 +1,9 @@
 // The parameters that are built in for the maker of a machine's processors. What differs most between makers
 // is what it takes that a cache line travels from the processor that wrote it to one that reads it.
 //
-// Those of AMD are fitted to times of data in use among 2 to 16 ranks on an EPYC (family 25, model 17), a virtual
-// machine with two processors, more to what its choices cost than to the times (docs/tuning.md); those of all
-// others are the ones of tuning/parameters.hpp.
+// Those of AMD are fitted to times of data in use among 2 to 16 ranks on an EPYC (family 25, model 17), a
+// virtual machine with two processors, more to what its choices cost than to the times (docs/tuning.md);
+// those of all others are the ones of tuning/parameters.hpp.
 //
 // Pure. All ranks of a job take those of one maker (environment/process.cpp).
 #pragma once
