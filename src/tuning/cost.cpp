@@ -57,6 +57,12 @@ double uncached_share(const Problem& problem, const Parameters& parameters) {
   return used <= parameters.cache_bytes ? 0 : 1 - parameters.cache_bytes / used;
 }
 
+double travelling_share(const Problem& problem, const Parameters& parameters) {
+  constexpr double kLastLevel = 8;
+  const double used = buffer_bytes(problem) * ranks_per_processor(problem);
+  return std::min(1.0, kLastLevel * parameters.cache_bytes / std::max(used, 1.0));
+}
+
 double turns_ns(const Problem& problem, const Parameters& parameters) {
   return (ranks_per_processor(problem) - 1) * parameters.turn_ns;
 }
@@ -129,7 +135,7 @@ double way_ns(const Cost& cost, double share, bool is_network, bool is_long, con
     // A rank alone copies no faster than it gets; where messages are faster, both ranks copy.
     const double alone_bytes_per_ns = std::min(message.bytes_per_ns, parameters.get_bytes_per_ns);
     ns += std::max(cost.bytes / message.bytes_per_ns, cost.total_bytes / processors / alone_bytes_per_ns) +
-          travel_ns(away * received_bytes, parameters);
+          travel_ns(travelling_share(problem, parameters) * away * received_bytes, parameters);
     return share * ns;
   }
   // The sender copies a short message, and the receiver. It goes through packets, which travel where their

@@ -39,6 +39,10 @@ double processors_at_work(const Problem& problem);
 /// repeats the one before: 0 to 1.
 double uncached_share(const Problem& problem, const Parameters& parameters);
 
+/// The share of them that is in some cache, if only in the last level, which holds several times as much as a
+/// processor's own: what is in none comes from memory, and does not travel.
+double travelling_share(const Problem& problem, const Parameters& parameters);
+
 /// What it takes that ranks which share a processor take turns once.
 double turns_ns(const Problem& problem, const Parameters& parameters);
 

@@ -90,11 +90,13 @@ double travels_ns(const SingleCopyCost& cost, const Problem& problem, const Para
   const double kept_bytes = (cost.alone ? away : std::min(away, 1.0)) * cost.kept_bytes;
   const double got_bytes = share * (cost.got_alike_bytes + crowd * cost.got_bytes);
   const double put_bytes = share * (cost.put_to_one ? 1 : crowd) * cost.put_bytes;
-  return travel_ns(got_bytes, parameters) +
+  const double cached = travelling_share(problem, parameters);
+  return travel_ns(cached * got_bytes, parameters) +
          (is_streamed(cost.kept_bytes, problem, parameters) ? stream_ns(kept_bytes, parameters)
                                                             : travel_ns(kept_bytes, parameters)) +
-         (is_streamed(cost.put_run_bytes, problem, parameters) ? stream_ns(put_bytes, parameters)
-                                                               : travel_ns(2 * put_bytes, parameters));
+         (is_streamed(cost.put_run_bytes, problem, parameters)
+              ? stream_ns(put_bytes, parameters)
+              : travel_ns(cached * 2 * put_bytes, parameters));
 }
 
 }  // namespace
