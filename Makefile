@@ -166,6 +166,8 @@ regret: build
 
 regret-hosts: build $(STAMPS)/system-test $(STAMPS)/venv-test
 	@$(IN_VENV)/python bench/regret_hosts.py --prefix $(TREE) --out $(BUILD)/bench
+	@$(IN_VENV)/python bench/regret_peers.py --prefix $(TREE) --out $(BUILD)/bench --hosts 2x1 2x4 \
+	    --peers $(or $(PEERS),$(BUILD)/peers)
 
 bench-collectives: build $(if $(PEERS),,peers)
 	@$(IN_VENV)/python bench/collectives_in_use.py --prefix $(TREE) --out $(BUILD)/bench \
