@@ -261,7 +261,8 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
     Peer& from = peer(end.endpoint);
     end.copy = &page(from.in, end.endpoint, p2p_.link->self())->gets[message.get].copy;
     end.generation = message.generation;
-    end.streamed = wanted >= table_for(end.endpoint).stream_bytes_min;
+    // Where ranks share processors the sender may not come for a slice of the scheduler.
+    end.streamed = p2p_.process.progress->may_spin() && wanted >= table_for(end.endpoint).stream_bytes_min;
     answer.lead = lead_word(PacketKind::kGetBegins);
     p2p_.answer(end.endpoint, answer);
   }
