@@ -18,7 +18,7 @@
 #   make regret        how good that model's choices are             make fabric       messages over libfabric, timed
 #   make model-lines   latencies and bandwidths, predicted and measured, on this machine, virtual nodes and hosts
 #   make regret-hosts  the same over hosts, before and after tune   make run-ahead    messages ahead of a receiver
-#   make bench-collectives   of data that programs use, next to other MPI libraries
+#   make bench-collectives   of data in use, next to others         make past-caches  what such data take to go over
 #   make wheel         a Python wheel of all of it, and its size     make deb          Debian packages
 #   make format        all sources, in place                         make tidy         the style, as a test
 #   make generate      the generated sources, from the standard      make clean        remove build/
@@ -43,7 +43,7 @@ QUIETLY := tools/quietly
 
 .PHONY: help setup build install demo check test test-long conformance bench bench-collectives bench-io bench-io-orders bench-spam \
     bench-spam-lammps bench-hosts bench-kernels bench-npb bench-imb npb-bin predict-programs predict-scaled fortran-calls io-calls fit-collectives \
-    regret regret-hosts network run-ahead model-lines fabric explain peers wheel deb docs record-abi documents format tidy generate clean
+    regret regret-hosts network run-ahead past-caches model-lines fabric explain peers wheel deb docs record-abi documents format tidy generate clean
 
 help:
 	@sed -n '5,26s/^# *//p' Makefile
@@ -153,6 +153,10 @@ bench-io-orders: build
 run-ahead: build
 	@mkdir -p $(BUILD)/bench && $(TREE)/bin/mpicc -O2 bench/run_ahead.c -o $(BUILD)/bench/run_ahead
 	@$(TREE)/bin/mpiexec -n 2 $(BUILD)/bench/run_ahead && $(TREE)/bin/mpiexec -n 2 $(BUILD)/bench/run_ahead answered
+
+past-caches:
+	@mkdir -p $(BUILD)/bench && c++ -std=c++20 -O2 -pthread bench/past_caches.cpp -o $(BUILD)/bench/past_caches
+	@$(BUILD)/bench/past_caches
 
 fit-collectives: build
 	@$(IN_VENV)/python bench/fit_collectives.py --prefix $(TREE) --out $(BUILD)/bench $(if $(FROM),--from $(FROM)) \
