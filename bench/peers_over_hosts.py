@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 
 import own_program
+import peers as peers_here
 
 TESTS = own_program.HERE.parent / "tests"
 sys.path[:0] = [str(TESTS / "hosts"), str(TESTS / "ranks"), str(TESTS.parent / "python")]
@@ -25,7 +26,6 @@ OURS = "Tasuki"
 
 TCP_BY_OFI = {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": "eth0"}
 OPEN_MPI_INTERFACE = {"OMPI_MCA_btl_tcp_if_include": "eth0", "OMPI_MCA_oob_tcp_if_include": "eth0"}
-OPEN_MPI_SHARING = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
 @dataclasses.dataclass
@@ -34,7 +34,6 @@ class Peer:
     folder: str  # below PEERS
     launcher: str  # of tests/hosts/launchers.py
     variables: dict
-    sharing: dict  # variables with which its ranks offer their processor, where they are more than processors
 
 
 PEERS = (
@@ -43,7 +42,6 @@ PEERS = (
         "mpich",
         "hydra",
         {"MPIR_CVAR_CH4_NETMOD": "ofi", **TCP_BY_OFI},
-        {"MPIR_CVAR_POLLS_BEFORE_YIELD": "1"},
     ),
     Peer(
         "Open MPI, ofi",
@@ -56,21 +54,18 @@ PEERS = (
             **OPEN_MPI_INTERFACE,
             **TCP_BY_OFI,
         },
-        OPEN_MPI_SHARING,
     ),
     Peer(
         "Open MPI, tcp",
         "openmpi",
         "mpirun",
         {"OMPI_MCA_btl": "tcp,self,sm", "OMPI_MCA_pml": "ob1", **OPEN_MPI_INTERFACE},
-        OPEN_MPI_SHARING,
     ),
     Peer(
         "Intel MPI, ofi",
         "impi",
         "impi",
         {"I_MPI_FABRICS": "shm:ofi", "I_MPI_OFI_PROVIDER": "tcp", "I_MPI_PIN": "0", **TCP_BY_OFI},
-        {"I_MPI_THREAD_YIELD": "2"},
     ),
 )
 
@@ -155,8 +150,7 @@ def ways(prefix, peers, source, out, launchers, only=None, ahead=False):
             of_peer=of_peer,
         ):
             count, each = shape
-            sharing = peer.sharing if count * each > os.cpu_count() else {}
-            environment = {**of_peer, **sharing, **dict(variables)}
+            environment = {**of_peer, **peers_here.sharing(peer.folder, count * each), **dict(variables)}
             how = {"number_of_hosts": count, "ranks_per_host": each, "timeout": timeout}
             words = [program, *arguments]
             return launchers.launch(hosts, peer.launcher, words, options, environment=environment, **how)

@@ -20,7 +20,6 @@ import collections
 import dataclasses
 import functools
 import math
-import os
 import pathlib
 import statistics
 import sys
@@ -53,12 +52,6 @@ OF_MPICH = {
 # How many each has: `ompi_info --param coll tuned --level 9`, `impi_info -v I_MPI_ADJUST_BCAST`.
 OF_OPEN_MPI = {"bcast": 9, "reduce": 7, "allreduce": 6, "allgather": 7, "alltoall": 5}
 OF_INTEL_MPI = {"bcast": 22, "reduce": 19, "allreduce": 32, "allgather": 6, "alltoall": 18}
-# So that ranks that wait let the others have their processor, where there are more ranks than processors.
-SHARING = {
-    "mpich": {"MPIR_CVAR_POLLS_BEFORE_YIELD": "1"},
-    "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
-    "impi": {"I_MPI_THREAD_YIELD": "2"},
-}
 
 
 def settings_of(name, price):
@@ -115,10 +108,9 @@ def on_this_machine(args, present):
             continue
         program = peers.compile_with(one, "collective_times", args.out)
         for ranks in args.ranks:
-            sharing = SHARING.get(one.name, {}) if ranks > (os.cpu_count() or 1) else {}
 
-            def rows_of(words, variables, one=one, program=program, ranks=ranks, sharing=sharing):
-                way = dataclasses.replace(one, own_variables={**one.own_variables, **sharing, **variables})
+            def rows_of(words, variables, one=one, program=program, ranks=ranks):
+                way = peers.with_variables(one, ranks, variables)
                 return peers.rows_of(way, "collective_times", [*program, *words], ranks, SECONDS_MAX)
 
             found.append(Subject(one.name, f"{ranks} ranks", ranks, one.name, rows_of))
