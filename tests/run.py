@@ -6,7 +6,7 @@ priority. Tests of what mpiexec makes of ranks that stand still (ALONE) come bef
 need is built all the while, at a low priority, and they are the next when it is there. They run under the
 sanitizers; without any, which is the same tests once more (some of them larger: collectives of 64 simulated
 ranks instead of 9), only with --long, but for those of SPAM, which is not built under one. --long also
-builds everything with clang and runs the unit tests of that build.
+builds everything with clang and runs the unit tests of that build, and runs the tests of PROCESSORS.
 
 Each part leaves a JUnit file under build/test, from which its numbers come.
 A part that ends otherwise than by its own account (a build that fails, a crash, a time-out) counts as one
@@ -61,6 +61,7 @@ class Part:
     command: list  # writes the JUnit file
     seconds_max: int  # for the command, and for the builds as well
     builds: list = dataclasses.field(default_factory=list)  # run in turn beforehand, beside other parts
+    variables: dict = dataclasses.field(default_factory=dict)  # of the command, beside the environment
 
 
 @dataclasses.dataclass
@@ -78,6 +79,10 @@ class Result:
 # Of the unit tests without a sanitizer: what is always built and run.
 UNIT_QUICK = {"targets": ["spam_test"], "pattern": "^unit/spam_test$"}
 
+
+# Tests that look at choices pass with the built-in parameters of each: values of TASUKI_PROCESSOR. With
+# --long, or `--only unit-intel`, the folders unit, ranks and tuning run under each.
+PROCESSORS = ("amd", "intel", "unknown")
 
 # A second compiler, which builds everything.
 CLANG = {
@@ -127,7 +132,18 @@ def conformance_part(long):
     return Part("conformance", [*command, "--junit", OUT / "conformance.xml"], 7200 if long else 1500)
 
 
-def parts(jobs, long, clang):
+def parts_of_long(jobs):
+    """What runs with --long alone, or when it is asked for."""
+    chosen = [unit_part("clang", jobs, **CLANG)]
+    for processor in PROCESSORS:
+        own = [unit_part(f"unit-{processor}", jobs)]
+        for folder in ("ranks", "tuning"):
+            own.append(pytest_part(f"{folder}-{processor}", ROOT / "tests" / folder, seconds_max=3600))
+        chosen += [dataclasses.replace(part, variables={"TASUKI_PROCESSOR": processor}) for part in own]
+    return chosen
+
+
+def parts(jobs, long):
     known = {"unit", "tidy", "conformance"}
     folders = sorted({path.parent for path in (ROOT / "tests").glob("*/test_*.py")} - {ROOT / "tests/tidy"})
     chosen = [pytest_part("tidy", ROOT / "tests/tidy")]
@@ -142,7 +158,6 @@ def parts(jobs, long, clang):
     )
     alignment = [f"-DTASUKI_CHECK_ALIGNMENT={'ON' if long else 'OFF'}"]
     chosen.append(unit_part("address-undefined", jobs, "address,undefined", alignment))
-    chosen += [unit_part("clang", jobs, **CLANG)] if clang else []
     return chosen
 
 
@@ -211,7 +226,8 @@ def run_part(part, built, environment):
         beside = part.name in COMPUTE
         command = ["nice", "-n", NICE_BESIDE, *part.command] if beside else part.command
         seconds_max = part.seconds_max * (2 if beside else 1)
-        trouble, result.processor_seconds = run_commands([command], log, seconds_max, environment)
+        own = environment | part.variables
+        trouble, result.processor_seconds = run_commands([command], log, seconds_max, own)
     if junit.exists():
         read_junit(junit, result)
     if (trouble and result.failed == 0) or (not trouble and result.passed == 0):
@@ -295,16 +311,18 @@ def main():
     args = parser.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)
     (OUT / "times.txt").unlink(missing_ok=True)
-    chosen = parts(args.jobs, args.long, args.long or "clang" in args.only)
-    unknown = set(args.only) - {part.name for part in chosen}
+    known = [*parts(args.jobs, args.long), *parts_of_long(args.jobs)]
+    names = [part.name for part in known]
+    unknown = set(args.only) - set(names)
     if unknown:
-        parser.error(f"--only {', '.join(unknown)}: expected {', '.join(part.name for part in chosen)}")
+        parser.error(f"--only {', '.join(unknown)}: expected {', '.join(names)}")
+    chosen = known if args.long else parts(args.jobs, args.long)
+    if args.only:
+        chosen = [part for part in known if part.name in args.only]
     environment = dict(os.environ)
     if args.long:
         environment["TASUKI_TEST_LONG"] = "1"
-    results = run_parts(
-        [part for part in chosen if not args.only or part.name in args.only], args.jobs, environment
-    )
+    results = run_parts(chosen, args.jobs, environment)
     passed, failed = sum(r.passed for r in results), sum(r.failed for r in results)
     print(f"{passed} passed, {failed} failed", flush=True)
     (OUT / "summary.txt").write_text(f"{passed} passed, {failed} failed\n")

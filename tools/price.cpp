@@ -13,7 +13,10 @@
 // "parameters tcp" the row of the network is that of jobs over hosts (tuning/networks.hpp); with "parameters
 // LATENCY_NS MB_PER_SECOND NODE_MB_PER_SECOND" that which virtual nodes imitate when it is set so. With
 // "algorithms": "OPERATION ALGORITHM SEGMENTS" a line, the segments worth trying with commas between, or "-".
-// With "thresholds": "PATH VALUE" a line, what is built in for this processor where a table says 0.
+// With "thresholds": "PATH VALUE" a line, what is built in where a table says 0.
+// What is built in is for this machine's processor, or for that which TASUKI_PROCESSOR names.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -29,6 +32,7 @@
 #include "base/system/processor_maker.hpp"
 #include "base/variables/algorithm_table.hpp"
 #include "base/variables/config.hpp"
+#include "base/variables/settings.hpp"
 #include "coll/choice/flag_limits.hpp"
 #include "coll/choice/registry.hpp"
 #include "tuning/choose.hpp"
@@ -44,6 +48,17 @@ using tasuki::Problem;
 using tasuki::Table;
 
 constexpr int kTheChoice = -1;
+
+/// As a job has it.
+tasuki::ProcessorMaker maker() {
+  tasuki::Config config;
+  std::string error, warning;
+  if (!tasuki::read_settings(environ, &config, &error, &warning)) {
+    std::fprintf(stderr, "price: %s\n", error.c_str());
+    std::exit(2);
+  }
+  return tasuki::processor_maker(config.processor);
+}
 
 struct Question {
   Problem problem;
@@ -140,7 +155,7 @@ void print(const Question& question, const tasuki::Selection& selection) {
 /// `network`: the words after "parameters"; with none the row is of what virtual nodes imitate when nothing
 /// is set.
 Parameters built_in(std::span<char*> network) {
-  Parameters parameters = tasuki::parameters_of(tasuki::processor_maker());
+  Parameters parameters = tasuki::parameters_of(maker());
   const auto imitate = [&](double latency_ns, double mb_per_second, double node_mb_per_second) {
     tasuki::take_imitated_network(latency_ns, mb_per_second, node_mb_per_second, &parameters);
   };
@@ -163,7 +178,7 @@ int print_parameters(Parameters parameters) {
 }
 
 int print_thresholds() {
-  const tasuki::DistanceTables& tables = tasuki::distance_tables(tasuki::processor_maker());
+  const tasuki::DistanceTables& tables = tasuki::distance_tables(maker());
   constexpr const char* kRows[tasuki::kDistances] = {"cache", "package", "machine"};
   for (std::size_t i = 0; i < tasuki::kDistances; ++i) {
     const auto print = [&](const char* name, tasuki::Count bytes) {

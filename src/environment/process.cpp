@@ -140,17 +140,21 @@ void load_tuning(Process& process, ProcessorMaker maker) {
 
 constexpr const char* kMakerKey = "processor_maker";
 
+ProcessorMaker own_maker(const Process& process) {
+  return processor_maker(process.config.processor);
+}
+
 /// For the fence that follows: hosts may have processors of several makers.
 bool put_maker(Process& process, std::string* error) {
   return !is_on_several_hosts(process) || process.rank != 0 ||
-         process.directory.put(kMakerKey, maker_text(processor_maker()), error);
+         process.directory.put(kMakerKey, maker_text(own_maker(process)), error);
 }
 
 /// Once that fence is over: all ranks choose as on the processors of rank 0.
 void take_maker_of_first(Process& process) {
   std::string maker;
   if (!is_on_several_hosts(process) || !process.directory.get(0, kMakerKey, &maker)) return;
-  if (maker != maker_text(processor_maker())) load_tuning(process, maker_of(maker));
+  if (maker != maker_text(own_maker(process))) load_tuning(process, maker_of(maker));
 }
 
 /// Returns once all ranks of the world have come here: a collective that is counted as any other.
@@ -198,7 +202,7 @@ Process::Process(Starter& its_starter, Config configuration)
   p2p = std::make_unique<PointToPoint>(*this);
   objects = make_objects(*this);
   collectives = std::make_unique<Collectives>(*this);
-  load_tuning(*this, processor_maker());
+  load_tuning(*this, own_maker(*this));
   dynamic = std::make_unique<Dynamic>(*this);
   files = std::make_unique<Files>(*this);
   keep_phase_spans(*this);

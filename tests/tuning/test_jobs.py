@@ -2,15 +2,13 @@
 ends a job; and `tasuki tune` as a whole, in seconds."""
 
 import json
-import os
 import re
 import subprocess
-import sys
 import time
 
 import machine as made_up
 import pytest
-from tasuki import environment
+from tasuki import cli, environment
 from tasuki.tuning import TuningError, measure, messages, placement, prices, programs, tables
 from tasuki.tuning.cases import Case, algorithm_of
 from tasuki.tuning.measure import Question
@@ -119,37 +117,41 @@ def test_an_algorithm_that_is_not_there_is_told(tools):
         measure.ask(tools, [Question(Case("bcast", 64, 2), 1, ["best"])], lambda *_: None)
 
 
-def test_a_deadline_ends_a_job_and_keeps_what_was_told(tools):
+def test_a_deadline_ends_a_job_and_keeps_what_was_told(tools, answered_time):
     answers = []
-    question = Question(
-        Case("barrier", 0, 2), 20, ["flag_based", "dissemination"]
-    )  # 0.2 s, alone on a machine
-    begin = time.monotonic()
-    whole = measure.ask(tools, [question] * 400, lambda *answer: answers.append(answer), begin + 6)
+    question = Question(Case("barrier", 0, 2), 5, ["flag_based", "dissemination"])
+    answered_time(1)
+    whole = measure.ask(tools, [question] * 400, lambda *answer: answers.append(answer), deadline=3)
     assert not whole
-    assert 0 < len(answers) < 400
+    assert 3 <= len(answers) < 400
 
 
-def test_a_short_run_writes_a_table_that_the_library_reads(tmp_path):
-    words = ["--prefix", PREFIX, "-n", 2, "--budget", "10s", "--operations", "bcast,barrier", "-o", "t.json"]
-    variables = dict(os.environ, PYTHONPATH=str(made_up.ROOT / "python"))
-    command = [sys.executable, "-m", "tasuki.cli", "tune", *map(str, words), "--times", "times.json"]
-    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=100)
-    assert done.returncode == 0, done.stderr
-    assert "regret before: median" in done.stdout and "regret after: median" in done.stdout
+@pytest.fixture
+def tune(answered_time, capsys, tmp_path, monkeypatch):
+    """tune(options) -> what the command prints, in the time that its answers take."""
+
+    def run(*words):
+        answered_time(0.8)
+        monkeypatch.chdir(tmp_path)
+        words = ["tune", "--prefix", PREFIX, "-o", "t.json", *words]
+        cli.app([str(word) for word in words], standalone_mode=False)
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_a_short_run_writes_a_table_that_the_library_reads(tune, tmp_path):
+    words = ["-n", 2, "--budget", "10s", "--operations", "bcast,barrier", "--times", "times.json"]
+    told = tune(*words)
+    assert "regret before: median" in told and "regret after: median" in told
     assert json.loads((tmp_path / "t.json").read_text())["made_on"] == tables.this_machine()
     assert {row["operation"] for row in json.loads((tmp_path / "times.json").read_text())["rows"]} >= {
         "bcast"
     }
-    assert "the library takes" not in done.stdout
-    assert "messages.cache.sender_write_bytes_min" in done.stdout
+    assert "the library takes" not in told
+    assert "messages.cache.sender_write_bytes_min" in told
 
 
-def test_messages_alone_take_no_collective(tmp_path):
-    words = ["--prefix", PREFIX, "--only-messages", "--no-check", "--budget", "5s", "-o", "t.json"]
-    variables = dict(os.environ, PYTHONPATH=str(made_up.ROOT / "python"))
-    command = [sys.executable, "-m", "tasuki.cli", "tune", *map(str, words)]
-    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=100)
-    assert done.returncode == 0, done.stderr
-    assert "who copies a message" in done.stdout
+def test_messages_alone_take_no_collective(tune, tmp_path):
+    assert "who copies a message" in tune("--only-messages", "--no-check", "--budget", "5s")
     assert tables.load(tmp_path / "t.json", programs.find(PREFIX).price).choices == {}

@@ -64,8 +64,9 @@ def true_regrets(machine, outcome, choices):
     }
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_bad_table_becomes_a_good_one(tune, seed):
+@pytest.mark.parametrize("maker, seed", [("amd", 1), ("amd", 2), ("intel", 2), ("unknown", 2)])
+def test_a_bad_table_becomes_a_good_one(tune, built_in_for, maker, seed):
+    built_in_for(maker)
     machine = made_up.Machine(strange(seed), seed=seed)
     outcome = tune(machine, made_up.bad_table())
     before = true_regrets(machine, outcome, outcome.olds)

@@ -12,9 +12,9 @@ import contextlib
 import json
 import os
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from threading import Thread, Timer
 
 from tasuki.tuning import TuningError
 from tasuki.tuning.cases import Case
@@ -44,9 +44,13 @@ def cost_seconds(question: Question, times: Mapping[str, float]) -> float:
 
 
 def environment(**settings: str) -> dict[str, str]:
-    """Ours, but for settings of the library, and without a tuning table of the installation: what is measured
-    is what a job without wishes does."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("TASUKI_")}
+    """Ours, without the settings of the library and without a tuning table of the installation: as a job has
+    it that wishes nothing. TASUKI_PROCESSOR stays: the formulas are asked with it, too."""
+    own = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("TASUKI_") or name == "TASUKI_PROCESSOR"
+    }
     return own | {"TASUKI_TUNING_FILE": ""} | settings
 
 
@@ -102,9 +106,9 @@ def run_command(launcher, words, ranks, take, deadline, processors: set[int] | N
             stderr=subprocess.PIPE,
             text=True,
         )
-    timer = threading.Timer(left, job.terminate)
+    timer = Timer(left, job.terminate)
     complaints: list[str] = []
-    reader = threading.Thread(target=lambda: complaints.append(job.stderr.read()))
+    reader = Thread(target=lambda: complaints.append(job.stderr.read()))
     reader.start()
     timer.start()
     try:

@@ -1,6 +1,7 @@
 // Who made the processor that this process runs on: what is fitted to one maker's caches is not taken for
 // another's. A virtual machine of AMD's counts as a maker of its own: its host may move its processors to
-// others, which have no cache in common, whatever the machine says of that. Thread safety: pure.
+// others, which have no cache in common, whatever the machine says of that. TASUKI_PROCESSOR names another
+// maker than that of the machine. Thread safety: pure.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,10 @@ constexpr const char* maker_text(ProcessorMaker maker) {
   constexpr const char* kTexts[] = {"Intel", "AMD", "AMD (virtual)", "another maker"};
   return kTexts[static_cast<int>(maker)];
 }
+
+/// The values of TASUKI_PROCESSOR: the processor that is there, then the makers in their order.
+inline constexpr const char* kProcessorItems[] = {"automatic", "intel", "amd", "amd-virtual", "unknown"};
+inline constexpr int kProcessorItemCount = 5;
 
 /// The other way round; what is no such text is another maker.
 constexpr ProcessorMaker maker_of(std::string_view text) {
@@ -39,6 +44,14 @@ inline ProcessorMaker processor_maker() {
   }
 #endif
   return ProcessorMaker::kOther;
+}
+
+/// Whose built-in parameters this process uses; `item`: the place of a value in kProcessorItems.
+inline ProcessorMaker processor_maker(std::int64_t item) {
+  return item == 0 ? processor_maker() : static_cast<ProcessorMaker>(item - 1);
+}
+constexpr std::int64_t processor_item(ProcessorMaker maker) {
+  return 1 + static_cast<std::int64_t>(maker);
 }
 
 }  // namespace tasuki

@@ -36,6 +36,7 @@ struct Config {
   std::int64_t cooperative_bytes_min = 0;        // from here on both ranks copy; 0: by distance
   std::int64_t stream_bytes_min = 0;             // from here on past the caches; 0: by distance
   std::int64_t distance = 0;                     // 1 + the Distance that all ranks count as; 0: as they are
+  std::int64_t processor = 0;                    // whose built-in parameters: of kProcessorItems
   std::int64_t advertised_receives = 1;          // each protocol: whether it is used
   std::int64_t get = 1;
   std::int64_t cooperative = 1;

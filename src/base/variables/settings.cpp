@@ -10,6 +10,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/system/processor_maker.hpp"
 #include "base/variables/algorithm_table.hpp"
 #include "base/variables/former_names.hpp"
 
@@ -62,6 +63,7 @@ constexpr std::array<EnumRow, kOperations> kAlgorithmChoices = [] {
 // The order is that of Distance.
 constexpr const char* kDistanceItems[] = {"automatic", "cache", "package", "machine"};
 constexpr EnumRow kDistance = {"distance", kDistanceItems, 4};
+constexpr EnumRow kProcessor = {"processor", kProcessorItems, kProcessorItemCount};
 
 // The order is that of InitialErrhandler.
 constexpr const char* kErrhandlerItems[] = {"mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"};
@@ -142,6 +144,10 @@ constexpr Setting kRows[] = {
      Change::kAnyTime, Scope::kLocal, Verbosity::kTunerDetail, Part::kProtocol,
      "what the ranks count as sharing, for the thresholds that depend on it: a last-level cache, a package "
      "(socket), or the machine alone; automatic: what they do share"},
+    {"TASUKI_PROCESSOR", SettingType::kChoice, &Config::processor, 0, kProcessor.size - 1, &kProcessor,
+     Change::kBeforeInit, Scope::kAllEqual, Verbosity::kTunerDetail, Part::kProtocol,
+     "whose built-in parameters are used: thresholds of messages, prices of collectives; a tuning table and "
+     "other settings go before them; automatic: those for the processor of the machine"},
     protocol("TASUKI_PROTOCOL_ADVERTISED_RECEIVES", &Config::advertised_receives,
              "advertise receives, so that their sender writes straight into the buffer"),
     protocol("TASUKI_PROTOCOL_GET", &Config::get,

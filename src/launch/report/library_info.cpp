@@ -62,9 +62,13 @@ std::string item(const std::string& name, const std::string& remark) {
   return format("  %-38s %s\n", name.c_str(), remark.c_str());
 }
 
+ProcessorMaker maker(const Now& now) {
+  return processor_maker(now.config.processor);
+}
+
 /// Of ranks that share a cache.
-std::string copy_thresholds_text() {
-  const DistanceTable& cache = distance_tables(processor_maker())[static_cast<int>(Distance::kCache)];
+std::string copy_thresholds_text(const Now& now) {
+  const DistanceTable& cache = distance_tables(maker(now))[static_cast<int>(Distance::kCache)];
   std::string streamed;
   if (cache.stream_bytes_min != kNeverStreamed)
     streamed = format("From %lld on a sender writes past its caches, and all of it. ",
@@ -137,8 +141,8 @@ std::string table(const Now& now) {
   text += item("hwloc", TASUKI_HWLOC ? "yes" : "no: every processor is taken for a core");
   if (!TASUKI_URING) text += item("io_uring", "no: built without liburing");
   text += item("processors", std::to_string(local::processors_available()));
-  text += item("who copies a message", std::string("as on processors of ") + maker_text(processor_maker()));
-  text += paragraph(copy_thresholds_text() + "A tuning table or a setting goes before it.");
+  text += item("who copies a message", std::string("as on processors of ") + maker_text(maker(now)));
+  text += paragraph(copy_thresholds_text(now) + "A tuning table or a setting goes before it.");
   text += item("tuning table of this installation", has_installed_tuning(now) ? "yes" : "no");
   text += paragraph(tuning_reason(now) + ".");
   text += item("heap of several ranks", now.heap.global ? "global" : "private");
@@ -261,7 +265,7 @@ std::string json(const Now& now) {
          field("network", json_text(now.network.choice)) + ",\n  " +
          field("networks", array(now.network.offers, of_network)) + ",\n  " +
          field("processors", std::to_string(local::processors_available())) + ",\n  " +
-         field("processor_maker", json_text(maker_text(processor_maker()))) + ",\n  " +
+         field("processor_maker", json_text(maker_text(maker(now)))) + ",\n  " +
          field("heap", json_text(now.heap.global ? "global" : "private")) + ",\n  " +
          field("heap_reason", json_text(now.heap.reason)) + ",\n  " +
          field("joins", json_text(wire::joining_text(now.joining.joining))) + ",\n  " +

@@ -78,7 +78,7 @@ bool SendQueue::remove(SendRequest* request) {
 PointToPoint::PointToPoint(Process& owner)
     : process(owner),
       link(owner.link.get()),
-      thresholds(distance_tables(processor_maker())),
+      thresholds(distance_tables(processor_maker(owner.config.processor))),
       distances(owner.node, owner.size),
       bulk_bytes_max(owner.link->bulk_bytes_max()),
       credit_bytes(std::max(kCreditBytesMin, static_cast<std::uint64_t>(owner.config.unexpected_bytes_max) /

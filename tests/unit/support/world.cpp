@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/variables/settings.hpp"
 #include "environment/environment.hpp"
 #include "job/starter.hpp"
 #include "job/value_table.hpp"
@@ -27,6 +28,18 @@
 
 namespace tasuki::test {
 namespace {
+
+/// With the built-in parameters that TASUKI_PROCESSOR names, unless the test names others.
+Config config_of(const WorldOptions& options) {
+  Config config = options.config, asked;
+  std::string error, warning;
+  if (!read_settings(environ, &asked, &error, &warning)) {
+    std::fprintf(stderr, "%s\n", error.c_str());
+    std::abort();
+  }
+  if (config.processor == 0) config.processor = asked.processor;
+  return config;
+}
 
 /// What all ranks of one test world share.
 struct World {
@@ -274,6 +287,12 @@ class Watchdog {
 
 }  // namespace
 
+WorldOptions with_processor(ProcessorMaker maker) {
+  WorldOptions options;
+  options.config.processor = processor_item(maker);
+  return options;
+}
+
 void run_ranks(int size, const std::function<void(Process&)>& body, const WorldOptions& options) {
   World world(size, options);
   options.with_machine(world.machine);
@@ -281,7 +300,7 @@ void run_ranks(int size, const std::function<void(Process&)>& body, const WorldO
   const auto run_rank = [&](int rank) {
     ThreadStarter starter(world, rank);
     CoreCallbacks callbacks;
-    const std::unique_ptr<Process> process = make_process(starter, options.config, options.thread_level);
+    const std::unique_ptr<Process> process = make_process(starter, config_of(options), options.thread_level);
     process->callbacks = &callbacks;
     {
       std::unique_lock lock(process->lock, std::defer_lock);

@@ -48,6 +48,9 @@ struct WorldOptions {
                 .spin_count = 16};  // small: full FIFOs are common
 };
 
+/// With the built-in parameters for this maker's processors: of a test that looks at what is chosen by them.
+WorldOptions with_processor(ProcessorMaker maker);
+
 /// Runs `body` once per rank, each in a thread with a Process of its own, from init to finalize. A rank that
 /// is still running after `seconds` (default 120) aborts the test program with a message that names the ranks
 /// that hang.
