@@ -56,10 +56,11 @@ class Done:
 
 
 def clean_environment(extra=None):
-    """The caller's environment without what a surrounding job would leave in it, plus `extra`."""
+    """The caller's environment without what a surrounding job would leave in it, plus `extra`. The built-in
+    parameters that the caller names stay."""
     foreign = ("PMI_", "PMIX_", "OMPI_", "SLURM_", "MPI_LOCAL", "TASUKI_")
     # pytest changes a variable of its own between tests, while threads of some tests are here.
-    names = [name for name in os.environ if not name.startswith(foreign)]
+    names = [name for name in os.environ if name == "TASUKI_PROCESSOR" or not name.startswith(foreign)]
     environment = {name: value for name in names if (value := os.environ.get(name)) is not None}
     environment.update({name: str(value) for name, value in (extra or {}).items()})
     return environment
