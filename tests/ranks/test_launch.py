@@ -262,6 +262,36 @@ def test_control_c_on_a_terminal_ends_all():
     assert terminal.status() == 128 + signal.SIGINT
 
 
+INTERRUPTED = """
+import os, sys, time
+try:
+    os.write(1, b"ready\\n")
+    time.sleep(1000)
+finally:
+    print("\\n".join(f"{sys.exc_info()[0].__name__} {n:90}" for n in range(1000)))  # more than a pipe holds
+"""
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_an_interrupt_reaches_the_ranks_first(ranks):
+    job = start("-n", ranks, sys.executable, "-c", INTERRUPTED)
+    assert [job.stdout.readline() for _ in range(ranks)] == ["ready\n"] * ranks
+    job.send_signal(signal.SIGINT)
+    out, err = job.communicate(timeout=END_SECONDS_MAX)
+    assert lines(out) == sorted(f"KeyboardInterrupt {n:90}" for n in range(1000) for _ in range(ranks))
+    assert job.returncode == 128 + signal.SIGINT
+    assert err.count("\nKeyboardInterrupt\n") == ranks, err
+
+
+def test_one_that_heeds_no_interrupt_is_ended_by_what_comes_after():
+    script = "trap 'echo 1st' INT; trap 'echo 2nd; exit' TERM; echo; while :; do sleep 0.05; done"
+    job = start("sh", "-c", script)
+    job.stdout.readline()
+    job.send_signal(signal.SIGINT)
+    out, _ = job.communicate(timeout=END_SECONDS_MAX)
+    assert (job.returncode, out) == (130, "1st\n2nd\n")
+
+
 def test_a_reader_that_leaves_ends_the_job_quietly():
     job = start("-n", 2, "yes")
     assert job.stdout.readline() == "y\n"

@@ -23,8 +23,9 @@ constexpr int kTimeLimitStatus = 124;
 constexpr std::int64_t kRankGiveUpNs = 5'000'000'000;
 constexpr std::int64_t kLeftoverGiveUpNs = 100'000'000;
 
-constexpr std::int64_t kGraceNs = 300'000'000;        // between SIGTERM and SIGKILL
-constexpr std::int64_t kLeftoverPollNs = 10'000'000;  // of processes that are not our children
+constexpr std::int64_t kInterruptGraceNs = 2'000'000'000;  // between SIGINT and SIGTERM
+constexpr std::int64_t kGraceNs = 300'000'000;             // between SIGTERM and SIGKILL
+constexpr std::int64_t kLeftoverPollNs = 10'000'000;       // of processes that are not our children
 
 // What it takes to explain the failure: a helper process that reads debug information.
 constexpr std::int64_t kMemoryBytesMin = 16 << 20;
@@ -121,10 +122,17 @@ void Ending::end_with(int status, const std::string& message) {
 
 void Ending::end_for_signal(int signal) {
   hurried_ = true;
+  if (phase_ == Phase::kInterrupting) return end();
   if (phase_ != Phase::kRunning) return kill();
   const int left = worlds_.running();
-  end_with(128 + signal, format("mpiexec: got %s; ending %d rank%s", signal_text(signal).c_str(), left,
-                                left == 1 ? "" : "s"));
+  fail_with(128 + signal);
+  console_.say(
+      format("mpiexec: got %s; ending %d rank%s", signal_text(signal).c_str(), left, left == 1 ? "" : "s"));
+  if (signal != SIGINT) return end();
+  phase_ = Phase::kInterrupting;
+  deadline_ns_ = clock_ns() + kInterruptGraceNs;
+  processes_.signal(SIGINT, false);
+  forward(SIGCONT);
 }
 
 void Ending::end() {
@@ -159,6 +167,7 @@ std::int64_t Ending::due_ns(std::int64_t now_ns) const {
 
 void Ending::meet_deadline(std::int64_t now_ns) {
   if (deadline_ns_ == 0 || deadline_ns_ > now_ns) return;
+  if (phase_ == Phase::kInterrupting) return end();
   if (phase_ == Phase::kEnding) return kill();
   const int left = worlds_.running();
   if (left == 0 && processes_.reaped() && !processes_.far_settled())
@@ -179,7 +188,7 @@ bool Ending::over(bool may_grow) {
   const bool settled = processes_.far_settled();
   if (!left && settled && (!streams_open() || phase_ == Phase::kKilling)) return true;
   if (left && phase_ == Phase::kKilling) forward(SIGKILL);  // those that began meanwhile, or lost a parent
-  if (phase_ == Phase::kRunning && (left || settled))
+  if (phase_ <= Phase::kInterrupting && (left || settled))
     end();  // processes that the ranks' programs left behind
   return false;
 }

@@ -1,8 +1,9 @@
 // Ending: how a job ends, and mpiexec's exit status.
 //
 // Phases, in order: kRunning until the first failure, a signal, the time limit or the last rank's end;
-// kExamining while the doctor looks at the ranks of a job that is to end, a few tenths of a second; kEnding
-// after SIGTERM; kKilling after SIGKILL. What the ranks' programs leave behind is ended in the same way.
+// kExamining while the doctor looks at the ranks of a job that is to end, a few tenths of a second;
+// kInterrupting after SIGINT, where the user has sent that; kEnding after SIGTERM; kKilling after SIGKILL.
+// What the ranks' programs leave behind is ended in the same way.
 //
 // It knows neither the doctor nor the event loop: its owner calls it when processes have ended, when due_ns()
 // is reached, and with what the doctor found.
@@ -27,7 +28,7 @@ namespace tasuki::launch {
 
 class Ending {
  public:
-  enum class Phase { kRunning, kExamining, kEnding, kKilling };
+  enum class Phase { kRunning, kExamining, kInterrupting, kEnding, kKilling };
 
   /// `timeout_seconds`: 0: no time limit; it counts from begin_time_limit(). Made before the first rank
   /// starts, since it notes how often memory has run out by then. What it is given outlives it.
@@ -65,7 +66,8 @@ class Ending {
   /// Ends the job for a reason of its own: says `message`, and exits with `status`.
   void end_with(int status, const std::string& message);
 
-  /// SIGINT, SIGTERM or SIGHUP to mpiexec: ends the job, and kills it if it is ending already.
+  /// SIGINT, SIGTERM or SIGHUP to mpiexec: ends the job, and goes on to the next phase if it is ending
+  /// already. SIGINT is passed on to the ranks, which have two seconds to end by it.
   void end_for_signal(int signal);
 
   /// Begins to end the ranks, without a word, but for a failure that is not said yet.

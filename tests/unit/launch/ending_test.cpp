@@ -54,7 +54,7 @@ TEST_F(EndingTest, ASignalIsSaidOnceAndEndsTheRanks) {
   Ending ending(worlds_, processes_, printed_.console, 0);
   EXPECT_EQ(ending.due_ns(1), 0);
   ending.end_for_signal(SIGINT);
-  EXPECT_EQ(ending.phase(), Phase::kEnding);
+  EXPECT_EQ(ending.phase(), Phase::kInterrupting);
   EXPECT_TRUE(ending.hurried());
   EXPECT_TRUE(runs_out(ending));
   EXPECT_EQ(ending.status(), 128 + SIGINT);
@@ -76,6 +76,32 @@ TEST_F(EndingTest, ASecondSignalKills) {
   EXPECT_TRUE(runs_out(ending));
   EXPECT_EQ(world_->ranks[0].wait_status, SIGKILL);
   EXPECT_EQ(lines_of(printed_.error()), 1);
+}
+
+TEST_F(EndingTest, AnInterruptHasAGraceThatAnotherOneEnds) {
+  const auto ignore = [](int ready) {
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    close(ready);
+    for (;;) pause();
+  };
+  world_ = &worlds_.add(made_world(1));
+  processes_.started({world_, 0}, group_that(ignore));
+  Ending patient(worlds_, processes_, printed_.console, 0);
+  patient.end_for_signal(SIGINT);
+  const std::int64_t due_ns = patient.due_ns(clock_ns());
+  patient.meet_deadline(due_ns - 1);
+  EXPECT_EQ(patient.phase(), Phase::kInterrupting);
+  patient.meet_deadline(due_ns);
+  EXPECT_EQ(patient.phase(), Phase::kEnding);
+  Ending hurried(worlds_, processes_, printed_.console, 0);
+  hurried.end_for_signal(SIGINT);
+  hurried.end_for_signal(SIGINT);
+  EXPECT_EQ(hurried.phase(), Phase::kEnding);
+  hurried.end_for_signal(SIGINT);
+  EXPECT_EQ(hurried.phase(), Phase::kKilling);
+  EXPECT_TRUE(runs_out(hurried));
+  EXPECT_EQ(hurried.status(), 128 + SIGINT);
 }
 
 TEST_F(EndingTest, ARankThatIgnoresTheEndIsKilledAfterAGrace) {
