@@ -217,12 +217,12 @@ def test_input_goes_to_rank_0_and_ends_there(mpiexec):
 
 
 class Terminal:
-    """mpiexec as the foreground job of a terminal of its own."""
+    """mpiexec, or another program, as the foreground job of a terminal of its own."""
 
-    def __init__(self, *words):
+    def __init__(self, *words, program=MPIEXEC):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            os.execve(MPIEXEC, [MPIEXEC, *map(str, words)], clean_environment())
+            os.execve(program, [program, *map(str, words)], clean_environment({"PS1": "$ "}))
         self.text = ""
 
     def read_until(self, wanted, seconds=10):
@@ -290,6 +290,55 @@ def test_one_that_heeds_no_interrupt_is_ended_by_what_comes_after():
     job.send_signal(signal.SIGINT)
     out, _ = job.communicate(timeout=END_SECONDS_MAX)
     assert (job.returncode, out) == (130, "1st\n2nd\n")
+
+
+def state_of(pid):
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def test_a_shell_stops_and_continues_a_job(tmp_path):
+    """As the job of a shell in its terminal: Ctrl-Z, fg, and standard input and Ctrl-C afterwards."""
+    terminal = Terminal("--norc", "--noprofile", "-i", program="/bin/bash")
+    script = f"echo $$ > {tmp_path}/$TASUKI_RANK; while read word; do echo got $word; done; exec sleep 1000"
+    terminal.type(f"{MPIEXEC} -n 2 sh -c '{script}'\n")
+    pids = pids_in(tmp_path, 2)
+    for turn in ("one", "two"):
+        terminal.type(f"{turn}\n")
+        terminal.read_until(f"got {turn}\r\n")
+        terminal.type("\x1a")
+        assert wait_for(lambda: all(state_of(pid) == "T" for pid in pids))
+        terminal.read_until("Stopped")
+        terminal.text = ""
+        terminal.type("fg\n")
+        assert wait_for(lambda: not any(state_of(pid) == "T" for pid in pids))
+    terminal.type("\x03")
+    terminal.read_until("ending 2 ranks")
+    assert wait_for(lambda: not any(is_alive(pid) for pid in pids))
+    terminal.type("\nexit 7\n")
+    terminal.read_until("exit 7")
+    assert terminal.status() == 7
+
+
+def test_a_terminal_that_hangs_up_ends_the_job(tmp_path):
+    terminal = Terminal("-n", 2, "sh", "-c", NOTE_AND_SLEEP.format(tmp_path))
+    pids = pids_in(tmp_path, 2)
+    os.close(terminal.fd)
+    assert terminal.status() == 128 + signal.SIGHUP
+    assert not any(is_alive(pid) for pid in pids)
+
+
+def test_ranks_share_one_session_that_is_not_mpiexecs(mpiexec):
+    """So they have processors' time of their own where the kernel divides it by sessions (autogroup)."""
+    script = "import os; print(os.getsid(0), os.getpgid(0) == os.getpid())"
+    terminal = Terminal("-n", 3, sys.executable, "-c", script)
+    assert terminal.status() == 0
+    terminal.read_until("True")
+    sessions = {line.split()[0] for line in terminal.text.splitlines() if "True" in line}
+    assert len(sessions) == 1 and sessions != {str(terminal.pid)}, terminal.text
+    if not pathlib.Path("/proc/self/autogroup").exists():
+        return
+    groups = set(mpiexec("-n", 3, "cat", "/proc/self/autogroup").stdout.splitlines())
+    assert len(groups) == 1 and groups != {pathlib.Path("/proc/self/autogroup").read_text().strip()}
 
 
 def test_a_reader_that_leaves_ends_the_job_quietly():

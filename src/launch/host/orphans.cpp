@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kSourceLinesName = "tasuki-source-l";
 
 bool has_name_of_helper(const ProcessState& process) {
-  return process.name == kGuardName || process.name == kSourceLinesName;
+  return process.name == kGuardName || process.name == kSessionName || process.name == kSourceLinesName;
 }
 
 }  // namespace

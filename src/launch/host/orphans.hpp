@@ -21,7 +21,7 @@ std::vector<int> children_of(int pid);
 /// Whether the environment of the process, as its program found it, has `assignment` ("NAME=value").
 bool has_mark(int pid, const std::string& assignment);
 
-/// Whether an mpiexec started the process for itself: a guard, a reader of source lines.
+/// Whether an mpiexec started the process for itself: a guard, a reader of source lines, what starts ranks.
 bool is_helper(int pid);
 
 /// The processes of this user that live, other than the caller and helpers, whose environment has
@@ -30,5 +30,7 @@ std::vector<int> processes_with(const std::string& assignment);
 
 /// The name of a guard's process, by which is_helper() knows it.
 inline constexpr const char* kGuardName = "tasuki-guard";
+/// That of the helper that starts ranks (rank_session.hpp).
+inline constexpr const char* kSessionName = "tasuki-session";
 
 }  // namespace tasuki::launch

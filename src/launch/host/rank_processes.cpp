@@ -24,6 +24,15 @@ void wait_for(int pid) {
   }
 }
 
+/// The kernel drops SIGTSTP where it would stop a process of an orphaned group, and ranks are in such groups.
+void signal_groups(const World& world, int signal) {
+  for (const Rank& rank : world.ranks) {
+    if (!rank.here || rank.pid <= 0) continue;
+    kill(-rank.pid, signal);
+    if (signal == SIGTSTP) kill(-rank.pid, SIGSTOP);
+  }
+}
+
 }  // namespace
 
 RankProcesses::RankProcesses(Worlds& worlds)
@@ -63,9 +72,7 @@ std::vector<WorldRank> RankProcesses::take_ended() {
 /// parent, which is the case when the groups have ended.
 void RankProcesses::signal(int signal, bool orphans_too) const {
   if (far_ != nullptr) far_->signal(signal, orphans_too);
-  worlds_.for_each_rank([signal](WorldRank one) {
-    if (one.rank().here && one.rank().pid > 0) kill(-one.rank().pid, signal);
-  });
+  for (const auto& world : worlds_) signal_groups(*world, signal);
   if (!orphans_too) return;
   for (const int pid : orphans()) kill(pid, signal);
 }

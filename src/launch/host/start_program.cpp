@@ -1,10 +1,11 @@
-// vfork: the child borrows our memory until it executes its program, so it may write only to `outcome`, call
-// only what a signal handler may, and must leave by execve or _exit.
+// As vfork does it: the child borrows our memory, with a stack of its own, until it executes its program. So
+// it may write only to `outcome`, call only what a signal handler may, and must leave by execve or _exit.
 #include "launch/host/start_program.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,9 +16,17 @@
 namespace tasuki::launch {
 namespace {
 
+constexpr std::size_t kStackBytes = 128 << 10;
+
 struct Outcome {
   volatile int error = 0;
   const char* volatile step = "";
+};
+
+struct Beginning {
+  const Start& start;
+  const pid_t launcher;
+  Outcome& outcome;
 };
 
 [[noreturn]] void give_up(Outcome& outcome, const char* step) {
@@ -61,7 +70,8 @@ void execute_by_shell(const Start& start) {
   execve(arguments[0], arguments, start.environment);
 }
 
-[[noreturn]] [[gnu::noinline]] void become(const Start& start, pid_t launcher, Outcome& outcome) {
+int become(void* argument) {
+  const auto& [start, launcher, outcome] = *static_cast<const Beginning*>(argument);
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != launcher) _exit(127);  // it died before the line above could hold
@@ -78,18 +88,18 @@ void execute_by_shell(const Start& start) {
 
 }  // namespace
 
-Started start_program(const Start& start) {
+Started start_program(const Start& start, pid_t launcher) {
+  void* const stack =
+      mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (stack == MAP_FAILED) return {-1, errno, "make a process"};
   Outcome outcome;
-  const pid_t launcher = getpid();
-  const pid_t pid = vfork();
-  if (pid == 0) become(start, launcher, outcome);
-  if (pid < 0) return {-1, errno, "make a process"};
-  if (outcome.error != 0) {
-    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-    }
-    return {-1, outcome.error, outcome.step};
-  }
-  return {pid, 0, ""};
+  Beginning beginning{start, launcher, outcome};
+  const int parent = launcher == getpid() ? 0 : CLONE_PARENT;
+  const pid_t pid = clone(&become, static_cast<char*>(stack) + kStackBytes,
+                          CLONE_VM | CLONE_VFORK | SIGCHLD | parent, &beginning);
+  const int error = pid < 0 ? errno : outcome.error;
+  munmap(stack, kStackBytes);
+  return {pid, error, pid < 0 ? "make a process" : outcome.step};
 }
 
 }  // namespace tasuki::launch

@@ -1,4 +1,4 @@
-// Starting one rank's program, as cheaply as the kernel allows (vfork), with all that a rank needs.
+// Starting one rank's program, as cheaply as the kernel allows, with all that a rank needs.
 #pragma once
 
 #include <sched.h>
@@ -31,13 +31,14 @@ struct Start {
 };
 
 struct Started {
-  int pid = -1;           // also its process group; -1: not started
+  int pid = -1;           // also its process group; -1: none
   int error = 0;          // errno of what failed
   const char* step = "";  // what failed, in words
 };
 
-/// Starts the program in a process group of its own. It is killed when mpiexec dies. Returns once the program
-/// runs, or what kept it from running.
-Started start_program(const Start& start);
+/// Starts the program in a process group of its own, in the caller's session, as a child of `launcher`: the
+/// caller or its parent. It is killed when that one dies. Returns once the program runs. Where `error` is not
+/// 0 it does not run, and its process, if there is one, is to be waited for by `launcher`.
+Started start_program(const Start& start, pid_t launcher);
 
 }  // namespace tasuki::launch

@@ -103,7 +103,7 @@ bool RankStarter::start_rank(const WorldRank& rank, std::size_t number_here, Ref
   std::vector<int> to_close;
   Started started;
   const bool connected = connect_outputs(rank, &start, &to_close, refusal);
-  if (connected) started = start_program(start);
+  if (connected) started = session_.start(start);
   for (const int fd : to_close) close(fd);
   if (!connected) return false;
   if (started.pid < 0) {

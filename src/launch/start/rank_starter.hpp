@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "launch/host/rank_processes.hpp"
+#include "launch/host/rank_session.hpp"
 #include "launch/host/start_program.hpp"
 #include "launch/options/options.hpp"
 #include "launch/report/reports.hpp"
@@ -56,6 +57,7 @@ class RankStarter {
   Console& console_;
   RankProcesses& processes_;
   const Reports& reports_;
+  RankSession session_;
   std::string kill_score_;  // of the ranks; empty: as mpiexec
   int null_fd_ = -1;
 };
