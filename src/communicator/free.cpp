@@ -38,7 +38,9 @@ Code comm_disconnect(Process& process, Comm** comm) {
   if (const Code code = refuse_predefined(process, **comm)) return code;
   process.progress->wait_until(
       [comm] { return !has_open_operations(**comm) && !has_open_collectives(**comm); });
-  return let_go(process, comm, true);
+  const Code code = let_go(process, comm, true);
+  tell_connections(process);
+  return code;
 }
 
 }  // namespace api

@@ -205,6 +205,7 @@ Code intercomm_create(Process& process, Comm* local_comm, int local_leader, Comm
   Ref<Group> remote(make_group(process, std::move(endpoints)));
   *newintercomm =
       make_intercomm(*local_comm, met.offers[0], met.offers[1], local_comm->group, std::move(remote));
+  tell_connections(process);
   return kSuccess;
 }
 

@@ -176,6 +176,7 @@ Code start_programs(Process& process, const Programs& programs, Counts* counts, 
   Port* port = nullptr;
   if ((code = make_port(process, reach_of_family(process), &port)) != kSuccess) return code;
   request.parent_port = port->name;
+  request.spawner = process.directory.job_id();
   std::string error;
   if (process.dynamic->ask_outside([&] { return process.launcher.spawn(request, &error); })) {
     code = accept_one(process, *port, true, -1, road);

@@ -38,6 +38,10 @@ class Launcher {
     return false;
   }
 
+  /// Says which other jobs this process is connected to (MPI 11.10.4) when that has changed: its end is the
+  /// end of those and of no others. Returns once the launcher knows.
+  virtual void report_connections(const ConnectionReport& /*report*/) {}
+
   /// Whether the launcher of this program's spawns has ended, and with it what it had started.
   virtual bool is_gone() { return false; }
 

@@ -11,9 +11,10 @@
 namespace tasuki {
 namespace {
 
-constexpr std::uint32_t kRequestMagic = 0x6f707374;  // "tspo": the first field, it differs between versions
+constexpr std::uint32_t kRequestMagic = 0x70707374;  // "tspp": the first field, it differs between versions
 constexpr std::uint32_t kAnswerMagic = 0x62707374;
 constexpr std::uint32_t kNameMagic = 0x6d707374;
+constexpr std::uint32_t kConnectionMagic = 0x63707374;
 constexpr std::size_t kProgramBytesMin = 6 * sizeof(std::uint32_t);
 
 bool move_all(int fd, char* bytes, std::size_t count, bool out) {
@@ -33,6 +34,7 @@ std::string encode(const SpawnRequest& request) {
   FieldWriter writer;
   writer.number(kRequestMagic);
   writer.text(request.parent_port);
+  writer.wide_number(request.spawner);
   writer.number(static_cast<std::uint32_t>(request.programs.size()));
   for (const SpawnProgram& program : request.programs) {
     writer.number(static_cast<std::uint32_t>(program.ranks));
@@ -50,6 +52,7 @@ bool decode(const std::string& message, SpawnRequest* request) {
   FieldReader reader(message);
   if (reader.number() != kRequestMagic) return false;
   request->parent_port = reader.text();
+  request->spawner = reader.wide_number();
   request->programs.resize(reader.length(kProgramBytesMin));
   for (SpawnProgram& program : request->programs) {
     program.ranks = static_cast<std::int32_t>(reader.number());
@@ -96,6 +99,26 @@ bool decode(const std::string& message, NameRequest* request) {
   request->service = reader.text();
   request->port = reader.text();
   return reader.over() && request->verb <= NameRequest::Verb::kLookUp;
+}
+
+std::string encode(const ConnectionReport& report) {
+  FieldWriter writer;
+  writer.number(kConnectionMagic);
+  writer.wide_number(report.job);
+  writer.number(static_cast<std::uint32_t>(report.rank));
+  writer.number(static_cast<std::uint32_t>(report.connected.size()));
+  for (const std::uint64_t job : report.connected) writer.wide_number(job);
+  return writer.take();
+}
+
+bool decode(const std::string& message, ConnectionReport* report) {
+  FieldReader reader(message);
+  if (reader.number() != kConnectionMagic) return false;
+  report->job = reader.wide_number();
+  report->rank = static_cast<std::int32_t>(reader.number());
+  report->connected.resize(reader.length(sizeof(std::uint64_t)));
+  for (std::uint64_t& job : report->connected) job = reader.wide_number();
+  return reader.over() && report->rank >= 0;
 }
 
 std::string farewell() {

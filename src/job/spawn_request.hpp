@@ -22,6 +22,15 @@ struct SpawnProgram {
 struct SpawnRequest {
   std::vector<SpawnProgram> programs;
   std::string parent_port;
+  std::uint64_t spawner = 0;  // the job that the new one is to be connected to
+};
+
+/// What a rank says whenever it changes: all other jobs that it is connected to (MPI 11.10.4). The answer's
+/// `text` is empty.
+struct ConnectionReport {
+  std::uint64_t job = 0;  // of the rank
+  std::int32_t rank = 0;
+  std::vector<std::uint64_t> connected;
 };
 
 /// What becomes of it. Nothing was started unless `error` is empty.
@@ -44,10 +53,12 @@ inline constexpr std::uint32_t kMessageBytesMax = 64u << 20;
 std::string encode(const SpawnRequest& request);
 std::string encode(const SpawnAnswer& answer);
 std::string encode(const NameRequest& request);
+std::string encode(const ConnectionReport& report);
 /// Return false for what encode() never made.
 bool decode(const std::string& message, SpawnRequest* request);
 bool decode(const std::string& message, SpawnAnswer* answer);
 bool decode(const std::string& message, NameRequest* request);
+bool decode(const std::string& message, ConnectionReport* report);
 
 /// What a program that runs alone says to its mpiexec before it closes the socket: it ends in good order.
 std::string farewell();

@@ -252,6 +252,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
   Awaiting* awaiting = nullptr;  // what the calls of now wait for
   bool finishing = false;        // in the last wait of MPI_Finalize
   std::set<int> bound;           // endpoints of other jobs that are connected by what was freed
+  std::set<std::uint64_t> told;  // the jobs that are connected, as the launcher knows it
   SlotPool<SendRequest> sends;
   SlotPool<ReceiveRequest> receives;
   SlotPool<Message> messages;

@@ -34,6 +34,10 @@ Code join_endpoint(Process& process, const PeerAddress& address, int* endpoint);
 void keep_connected(const Comm& comm);
 void end_connection(const Comm& comm);
 
+/// Tells the launcher which jobs this process is connected to, where that has changed: after communicators,
+/// windows and files have been made or have gone.
+void tell_connections(Process& process);
+
 /// The end of MPI_Finalize, once all that this process sends has left: returns when all connected processes
 /// of other jobs are as far (MPI 11.2.2). It does not wait for those that have died, but reports them.
 void finish_with_connected(Process& process);

@@ -166,6 +166,15 @@ def test_a_child_that_is_killed_ends_all(start):
     assert done.returncode == 137 and "was killed by signal 9" in done.stderr, done.text
 
 
+@pytest.mark.parametrize("parting", ["disconnect", "free"])
+@pytest.mark.parametrize(("dies", "other"), [("child", "parent"), ("parent", "child")])
+def test_only_what_is_connected_ends_with_a_job(start, dies, other, parting):
+    """The ranks are on one host and the spawned ones on the other."""
+    done = start(2, "either", dies, "abort", parting, program=harness.compile_program("strangers.c"))
+    assert done.returncode == 9, done.text
+    assert done.stdout == (f"{other} goes on\n" if parting == "disconnect" else ""), done.text
+
+
 @pytest.mark.parametrize("lost", [1, 2])
 def test_a_host_is_lost_amid(hosts, program, lost):
     """Host 3 has children only."""

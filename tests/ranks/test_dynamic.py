@@ -201,6 +201,57 @@ def test_the_end_of_one_is_the_end_of_all(build, run, words, status, says, alone
     assert wait_for_no(program) == []
 
 
+ENDS = {"abort": 9, "segv": 128 + 11, "exit": 9, "signal": 128 + 15}
+OTHER = {"child": "parent", "parent": "child"}
+
+
+@pytest.mark.parametrize("parting", ["disconnect", "merged", "free", "nothing"])
+@pytest.mark.parametrize("how", ENDS)
+@pytest.mark.parametrize("dies", OTHER)
+def test_only_what_is_connected_ends_with_a_job(run, dies, how, parting):
+    done = run("strangers.c", 2, "either", dies, how, parting, timeout=50)
+    assert done.returncode == ENDS[how], done.text
+    goes_on = [f"{OTHER[dies]} goes on"] if parting in ("disconnect", "merged") else []
+    assert done.stdout.splitlines() == goes_on, done.text
+    told = [line for line in done.stderr.splitlines() if line.startswith("mpiexec: rank 1")]
+    assert len(told) == 1 and (" of spawn 1 " in told[0]) == (dies == "child"), done.text
+
+
+@pytest.mark.parametrize("dies", OTHER)
+@pytest.mark.parametrize("ranks", RANKS)
+def test_strangers_at_several_numbers_of_ranks(run, ranks, dies):
+    done = run("strangers.c", ranks, "either", dies, "abort", "disconnect", timeout=50)
+    assert done.returncode == 9 and done.stdout == f"{OTHER[dies]} goes on\n", done.text
+
+
+@pytest.mark.parametrize("parting", ["disconnect", "free"])
+@pytest.mark.parametrize("dies", OTHER)
+def test_strangers_of_a_program_alone(build, dies, parting):
+    """No mpiexec ends the program itself: it goes on in any case, and is told in MPI_Finalize."""
+    done = run_command(build("strangers.c"), "either", dies, "abort", parting, timeout=50)
+    goes_on = f"{OTHER[dies]} goes on\n" if dies == "child" or parting == "disconnect" else ""
+    assert done.stdout == goes_on, done.text
+    assert done.returncode == (0 if dies == "child" else 9), done.text
+    told = "is connected, died without calling it" in done.stderr
+    assert told == (dies == "child" and parting == "free"), done.text
+    assert wait_for_no(build("strangers.c")) == []
+
+
+@pytest.mark.parametrize(
+    ("parts_from", "goes_on"), [("parent", ["oldest"]), ("child", ["middle", "oldest"]), ("nobody", [])]
+)
+def test_connected_through_another_job(run, parts_from, goes_on):
+    done = run("strangers.c", 1, "three", parts_from, timeout=50)
+    assert done.returncode == 9, done.text
+    assert sorted(done.stdout.splitlines()) == [f"{who} goes on" for who in goes_on], done.text
+
+
+def test_strangers_that_met_again(run):
+    done = run("strangers.c", 1, "meet-again", timeout=50)
+    assert done.returncode == 9, done.text
+    assert sorted(done.stdout.splitlines()) == ["parent goes on", "server goes on"], done.text
+
+
 def test_an_mpiexec_that_is_none_is_told(build):
     done = run_command(build("dynamic.c"), "spawn", environment={"TASUKI_MPIEXEC": "/bin/true"}, timeout=20)
     assert done.returncode != 0

@@ -27,6 +27,7 @@
 #include "io/shared/served_state.hpp"
 #include "node/node.hpp"
 #include "object/objects.hpp"
+#include "p2p/remote_job.hpp"
 #include "placement/node_map.hpp"
 
 namespace tasuki {
@@ -294,6 +295,7 @@ Code file_close(Process& process, File** fh) {
   if (code != kSuccess) process.files->closed_in_error = Ref<File>::share(&file);
   release(*fh);
   *fh = nullptr;
+  tell_connections(process);
   return code;
 }
 

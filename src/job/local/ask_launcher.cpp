@@ -148,6 +148,11 @@ bool OwnLauncher::gone() const {
   return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
+void OwnLauncher::report_connections(const ConnectionReport& report) {
+  std::string nothing;
+  if (socket_ >= 0) ask_launcher(socket_, encode(report), &nothing, &nothing);
+}
+
 void OwnLauncher::take_leave() {
   if (socket_ < 0) return;
   write_message(socket_, farewell());

@@ -45,6 +45,12 @@ bool JobLauncher::ask_about_name(const NameRequest& request, std::string* port, 
   return ask(encode(request), port, error);
 }
 
+/// Where mpiexec cannot be reached it dies, and this process with it.
+void JobLauncher::report_connections(const ConnectionReport& report) {
+  std::string nothing;
+  ask(encode(report), &nothing, &nothing);
+}
+
 bool JobLauncher::ask(const std::string& request, std::string* text, std::string* error) {
   const int socket = connect_to_launcher(bounded(job_.header->launcher_socket).c_str());
   if (socket < 0) {

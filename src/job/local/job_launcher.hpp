@@ -31,6 +31,7 @@ class JobLauncher final : public Launcher {
   const char* tuning_table() const override;
   bool spawn(const SpawnRequest& request, std::string* error) override;
   bool ask_about_name(const NameRequest& request, std::string* port, std::string* error) override;
+  void report_connections(const ConnectionReport& report) override;
   void publish_program() override;
   void join_world() override;
   void mark_initialized() override;

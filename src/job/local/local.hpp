@@ -36,6 +36,8 @@ class OwnLauncher {
   /// Starts it unless it runs. Returns false and the reason in `error`.
   bool start(std::string* error);
   int socket() const { return socket_; }
+  /// Passes the report on, where it runs.
+  void report_connections(const ConnectionReport& report);
   /// This program ends in good order, or spawns no more for now: what it started may go on without it.
   void take_leave();
   /// Whether one that was started has ended.

@@ -65,6 +65,7 @@ class SoleLauncher final : public Launcher {
     std::string nothing;
     return launcher_.start(error) && ask_launcher(launcher_.socket(), encode(request), &nothing, error);
   }
+  void report_connections(const ConnectionReport& report) override { launcher_.report_connections(report); }
   bool is_gone() override { return launcher_.gone(); }
   void mark_initialized() override {}
   // Here, since nothing is unmade at the end of the program: mpiexec must not take it for one that died.

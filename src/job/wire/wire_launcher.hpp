@@ -34,6 +34,9 @@ class WireLauncher final : public Launcher {
     return own_launcher_.start(error) &&
            local::ask_launcher(own_launcher_.socket(), encode(request), &nothing, error);
   }
+  void report_connections(const ConnectionReport& report) override {
+    own_launcher_.report_connections(report);
+  }
   bool is_gone() override { return own_launcher_.gone(); }
   void join_world() override { in_world_ = true; }
   /// A rank with sessions may come back; from then on its end is noticed again.

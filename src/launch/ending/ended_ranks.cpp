@@ -22,9 +22,10 @@ bool any_other_in_world(const WorldRank& ended) {
   return false;
 }
 
-/// The first rank that called MPI_Abort, whether it has ended by now or not.
+/// The first rank that called MPI_Abort, whether it has ended by now or not, in a world that is not ending.
 std::optional<WorldRank> first_abort(const Worlds& worlds) {
   for (const auto& world : worlds) {
+    if (world->course != Course::kRuns) continue;
     const int aborted = world->segment.header().first_abort.load(std::memory_order_acquire);
     if (aborted > 0 && aborted <= world->size()) return WorldRank{world.get(), aborted - 1};
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <set>
 #include <utility>
 
 #include "base/system/clock.hpp"
@@ -47,17 +48,38 @@ void Ending::fail_with(int status) {
 }
 
 std::optional<WorldRank> Ending::look_for_ended() {
-  const std::vector<WorldRank> ended = processes_.take_ended();
+  std::vector<WorldRank> ended = processes_.take_ended();
+  std::erase_if(ended, [](const WorldRank& one) { return one.world->course != Course::kRuns; });
   if (phase_ != Phase::kRunning || ended.empty()) return {};
   const Judgement judgement = judge_ended(worlds_, ended);
   fail_with(judgement.status);
-  if (!judgement.cause || !explain(*judgement.cause)) return {};
+  if (!judgement.cause) return {};
+  if (failure_) end_failed();  // of other worlds, which the doctor still looks at
+  if (!explain(*judgement.cause)) return {};
   return judgement.cause;
+}
+
+/// The worlds that are connected to `job`. `others`: whether there is anything besides that goes on.
+std::vector<World*> Ending::connected_to(std::uint64_t job, bool* others) const {
+  const std::set<std::uint64_t> jobs = worlds_.connections().of(job);
+  std::vector<World*> connected;
+  *others = worlds_.owner() != 0 && !jobs.contains(worlds_.owner());
+  for (const auto& world : worlds_) {
+    if (jobs.contains(world->job())) {
+      connected.push_back(world.get());
+    } else if (world->starting || world->running() > 0) {
+      *others = true;
+    }
+  }
+  return connected;
 }
 
 /// Notes why the job ends. Returns false where that needs no words: then the job is ending already.
 bool Ending::explain(const WorldRank& failed) {
   RankEnd end = end_of(failed);
+  bool others = false;
+  failed_ = connected_to(failed.world->job(), &others);
+  if (!others) failed_.clear();
   if (exit_status(end) == 128 + SIGKILL && memory_limit_.has_killed()) wait_for_memory();
   end.memory_exceeded = memory_limit_.exceeded();
   fail_with(exit_status(end));
@@ -71,7 +93,8 @@ bool Ending::explain(const WorldRank& failed) {
     return false;
   }
   failure_ = std::move(end);
-  phase_ = Phase::kExamining;
+  for (World* world : failed_) world->course = Course::kExamined;
+  if (failed_.empty()) phase_ = Phase::kExamining;
   return true;
 }
 
@@ -82,7 +105,8 @@ void Ending::wait_for_memory() const {
   const std::int64_t end_ns = clock_ns() + kMemoryGiveUpNs;
   const timespec pause{0, kMemoryPollNs};
   if (memory_limit_.room_bytes() >= kMemoryBytesMin) return;
-  forward(SIGKILL);
+  for (const World* world : failed_) processes_.signal_world(*world, SIGKILL);
+  if (failed_.empty()) forward(SIGKILL);
   while (memory_limit_.room_bytes() < kMemoryBytesMin && clock_ns() < end_ns) nanosleep(&pause, nullptr);
 }
 
@@ -94,8 +118,45 @@ void Ending::say_failure(std::string whereabouts, std::string site) {
 
 void Ending::say_untold_failure() {
   if (!failure_) return;
-  console_.say(failure_message(*failure_, host_name(), worlds_.running()));
+  int running = failed_.empty() ? worlds_.running() : 0;
+  for (const World* world : failed_) running += world->running();
+  console_.say(failure_message(*failure_, host_name(), running));
   failure_.reset();
+}
+
+void Ending::end_failed() {
+  if (phase_ != Phase::kRunning) return end();
+  say_untold_failure();
+  end_worlds(std::exchange(failed_, {}));
+}
+
+void Ending::end_connected(std::uint64_t job, const std::string& message) {
+  bool others = false;
+  const std::vector<World*> connected = connected_to(job, &others);
+  const auto runs = [](const World* world) { return world->running() > 0; };
+  if (std::none_of(connected.begin(), connected.end(), runs)) return;
+  if (!others) return end_with(1, message);
+  fail_with(1);
+  console_.say(message);
+  end_worlds(connected);
+}
+
+void Ending::end_worlds(const std::vector<World*>& ending) {
+  for (World* world : ending) {
+    world->course = Course::kEnding;
+    world->deadline_ns = clock_ns() + kGraceNs;
+    processes_.signal_world(*world, SIGTERM);
+    processes_.signal_world(*world, SIGCONT);  // one that is stopped could not end
+  }
+}
+
+void Ending::meet_deadlines_of_worlds(std::int64_t now_ns) {
+  for (const auto& world : worlds_) {
+    if (world->deadline_ns == 0 || world->deadline_ns > now_ns) continue;
+    world->course = Course::kKilling;
+    world->deadline_ns = 0;
+    processes_.signal_world(*world, SIGKILL);
+  }
 }
 
 bool Ending::take_time_limit(std::int64_t now_ns) {
@@ -160,12 +221,16 @@ std::int64_t Ending::due_ns(std::int64_t now_ns) const {
   const auto consider = [&due](std::int64_t time) {
     if (time != 0 && (due == 0 || time < due)) due = time;
   };
-  if (phase_ == Phase::kRunning) consider(time_limit_ns_);
+  if (phase_ == Phase::kRunning) {
+    consider(time_limit_ns_);
+    for (const auto& world : worlds_) consider(world->deadline_ns);
+  }
   if (processes_.reaped()) consider(now_ns + kLeftoverPollNs);
   return due;
 }
 
 void Ending::meet_deadline(std::int64_t now_ns) {
+  if (phase_ == Phase::kRunning) meet_deadlines_of_worlds(now_ns);
   if (deadline_ns_ == 0 || deadline_ns_ > now_ns) return;
   if (phase_ == Phase::kInterrupting) return end();
   if (phase_ == Phase::kEnding) return kill();
@@ -181,7 +246,7 @@ void Ending::meet_deadline(std::int64_t now_ns) {
 
 bool Ending::over(bool may_grow) {
   if (gave_up_) return true;
-  if (worlds_.running() > 0 || phase_ == Phase::kExamining) return false;
+  if (worlds_.running() > 0 || phase_ == Phase::kExamining || failure_) return false;
   if (may_grow && phase_ == Phase::kRunning) return false;
   if (!processes_.reaped()) processes_.reap();
   const bool left = processes_.any_left();

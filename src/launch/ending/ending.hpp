@@ -5,11 +5,16 @@
 // kInterrupting after SIGINT, where the user has sent that; kEnding after SIGTERM; kKilling after SIGKILL.
 // What the ranks' programs leave behind is ended in the same way.
 //
+// A failure ends the worlds that are connected to the failed rank's (connections.hpp). Where others run, or
+// the program that is served is not among them, they go on: the phase stays kRunning, and World::course says
+// how far the ones that end have come.
+//
 // It knows neither the doctor nor the event loop: its owner calls it when processes have ended, when due_ns()
 // is reached, and with what the doctor found.
 //
 // Invariants:
-//  1. Exactly one message says why a job was ended; what happens to other ranks afterwards is not reported.
+//  1. Exactly one message says why connected worlds were ended; what happens to their other ranks afterwards
+//     is not reported.
 //  2. status() is the exit status of the first failure and does not change any more.
 //  3. A phase is never left for an earlier one.
 #pragma once
@@ -17,6 +22,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "launch/ending/rank_end.hpp"
 #include "launch/host/memory_limit.hpp"
@@ -49,13 +55,20 @@ class Ending {
   /// Notes a failure's exit status; the first one stays.
   void fail_with(int status);
 
-  /// Finds the ranks that have ended. Returns the one whose end ends the job, if there is one and the job was
-  /// still running: the phase is kExamining then, and the doctor's look at it leads to end_for_failure().
+  /// Finds the ranks that have ended. Returns the one whose end ends its world and those connected to it, if
+  /// there is one and they were still running: the doctor's look at it leads to say_failure() and
+  /// end_failed(). Where all end the phase is kExamining then.
   std::optional<WorldRank> look_for_ended();
 
-  /// Says why the job ends; end() is to follow. `whereabouts` and `site`: RankEnd's, of the failed rank.
+  /// Says why they end; end_failed() is to follow. `whereabouts` and `site`: RankEnd's, of the failed rank.
   /// REQUIRES: look_for_ended() has returned a rank, and nothing was said since.
   void say_failure(std::string whereabouts, std::string site);
+
+  /// Begins to end the worlds that are connected to the failed rank's.
+  void end_failed();
+
+  /// The same for those connected to `job`, which has ended without a word of its own.
+  void end_connected(std::uint64_t job, const std::string& message);
 
   /// Whether the time limit is over; says so once. The phase is kExamining then, until end_at_time_limit().
   bool take_time_limit(std::int64_t now_ns);
@@ -88,6 +101,9 @@ class Ending {
  private:
   void kill();
   bool explain(const WorldRank& failed);
+  std::vector<World*> connected_to(std::uint64_t job, bool* others) const;
+  void end_worlds(const std::vector<World*>& ending);
+  void meet_deadlines_of_worlds(std::int64_t now_ns);
   void wait_for_memory() const;
   void say_untold_failure();
   bool streams_open() const;
@@ -101,7 +117,8 @@ class Ending {
   int status_ = 0;
   bool gave_up_ = false;
   bool hurried_ = false;            // a signal or the time limit ended the job
-  std::optional<RankEnd> failure_;  // why the job ends, not said yet; in kExamining
+  std::optional<RankEnd> failure_;  // why worlds end, not said yet
+  std::vector<World*> failed_;      // by which of them; empty: all
   std::int64_t time_limit_ns_ = 0;  // on the monotonic clock; 0: none
   std::int64_t deadline_ns_ = 0;    // of the present phase; 0: none
 };

@@ -77,6 +77,11 @@ void RankProcesses::signal(int signal, bool orphans_too) const {
   for (const int pid : orphans()) kill(pid, signal);
 }
 
+void RankProcesses::signal_world(const World& world, int signal) const {
+  if (far_ != nullptr) far_->signal_world(world, signal);
+  signal_groups(world, signal);
+}
+
 void RankProcesses::end_world(World& world, int signal) {
   for (Rank& rank : world.ranks) {
     if (!rank.here || rank.pid <= 0) continue;

@@ -23,6 +23,7 @@ class FarProcesses {
  public:
   virtual std::vector<WorldRank> take_ended() = 0;
   virtual void signal(int signal, bool orphans_too) = 0;
+  virtual void signal_world(const World& world, int signal) = 0;
   /// The ranks have ended: the agents end what they left behind, and go.
   virtual void settle() = 0;
   /// Whether all have gone, or are lost.
@@ -67,6 +68,9 @@ class RankProcesses {
 
   /// Sends `signal` to all groups, and if `orphans_too` to what has left its group and lost its parent.
   void signal(int signal, bool orphans_too) const;
+
+  /// Sends `signal` to the groups of a world alone.
+  void signal_world(const World& world, int signal) const;
 
   /// Sends `signal` to a world's groups, and waits for its ranks' end. What they started is not waited for.
   void end_world(World& world, int signal);

@@ -224,6 +224,12 @@ void Agent::take_frame(Frame frame, std::string_view payload) {
       if (from.over()) part_->end_world(world, number);
       return;
     }
+    case Frame::kSignalWorld: {
+      const std::uint32_t world = from.number();
+      const auto number = static_cast<int>(from.number());
+      if (from.over()) part_->signal_world(world, number);
+      return;
+    }
     case Frame::kAnswer:
       return part_->take_answer(payload);
     case Frame::kSignal: {

@@ -210,6 +210,11 @@ void AgentPart::end_world(std::uint32_t number, int signal) {
   worlds_.remove(*world);
 }
 
+void AgentPart::signal_world(std::uint32_t number, int signal) {
+  World* const world = worlds_.find(number);
+  if (world != nullptr) processes_.signal_world(*world, signal);
+}
+
 void AgentPart::look_for_ended() {
   const std::vector<WorldRank> ended = processes_.take_ended();
   if (ended.empty()) return;

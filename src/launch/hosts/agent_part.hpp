@@ -53,6 +53,8 @@ class AgentPart final : public RankStreams, public SpawnHandler {
   void tell_states();
   void tell_boards();
 
+  /// To that world's ranks alone.
+  void signal_world(std::uint32_t world, int signal);
   void signal(int signal, bool orphans_too) { processes_.signal(signal, orphans_too); }
   void take_input(std::string_view bytes);
   void hold(bool on);
@@ -68,6 +70,9 @@ class AgentPart final : public RankStreams, public SpawnHandler {
   void spawn(const SpawnRequest& request, Reply reply) override { ask(encode(request), std::move(reply)); }
   void ask_about_name(const NameRequest& request, const Reply& reply) override {
     ask(encode(request), reply);
+  }
+  void take_connections(const ConnectionReport& report, const Reply& reply) override {
+    ask(encode(report), reply);
   }
   void take_leaks(const LeakReport& report) override;
   void take_values() override { tell_states(); }

@@ -22,15 +22,16 @@ namespace tasuki::launch {
 
 enum class Frame : std::uint32_t {
   // to the agent
-  kStart = 1,  // StartOrder; of spawned ranks too, while others run
-  kInput,      // of the rank that reads standard input: bytes; none: its end
-  kSignal,     // number, whether to orphans too
-  kHold,       // Hold
-  kAsk,        // world, number of the question: of all ranks
-  kOver,       // the job is over: end what is left, and go
-  kEndWorld,   // world, signal: its ranks have ended, or are to; forget it
-  kAnswer,     // number of a kRequest, SpawnAnswer
-  kReach,      // host, agent that is to start one there (kThisAgent: you), words: branches.hpp
+  kStart = 1,    // StartOrder; of spawned ranks too, while others run
+  kInput,        // of the rank that reads standard input: bytes; none: its end
+  kSignal,       // number, whether to orphans too
+  kHold,         // Hold
+  kAsk,          // world, number of the question: of all ranks
+  kOver,         // the job is over: end what is left, and go
+  kEndWorld,     // world, signal: its ranks have ended, or are to; forget it
+  kSignalWorld,  // world, signal to its ranks
+  kAnswer,       // number of a kRequest, SpawnAnswer
+  kReach,        // host, agent that is to start one there (kThisAgent: you), words: branches.hpp
   // from the agent
   kHello,      // Hello
   kStarted,    // world; of each rank there: its number, its process

@@ -730,6 +730,15 @@ void Hosts::signal(int signal, bool orphans_too) {
   branches_.send(open, Frame::kSignal, to.take());
 }
 
+void Hosts::signal_world(const World& world, int signal) {
+  const Part* const part = part_of(static_cast<std::uint32_t>(world.number));
+  if (part == nullptr) return;
+  FieldWriter to;
+  to.number(static_cast<std::uint32_t>(world.number));
+  to.number(static_cast<std::uint32_t>(signal));
+  send_to_world(*part, nullptr, Frame::kSignalWorld, to.take());
+}
+
 void Hosts::settle() {
   if (over_) return;
   over_ = true;

@@ -88,6 +88,7 @@ class Hosts final : public FarProcesses, public BranchesUser {
   // FarProcesses
   std::vector<WorldRank> take_ended() override;
   void signal(int signal, bool orphans_too) override;
+  void signal_world(const World& world, int signal) override;
   void settle() override;
   bool settled() const override;
 

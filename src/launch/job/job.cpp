@@ -167,7 +167,7 @@ void Job::follow_doctor() {
   } else if (!conclusion->report.empty()) {
     console_.say(conclusion->report);
   }
-  if (failure) return ending_.end();
+  if (failure) return ending_.end_failed();
   if (conclusion->occasion == Occasion::kTimeLimit) {
     return ending_.end_at_time_limit(doctor_.stands_as_reported());
   }

@@ -1,6 +1,7 @@
 // From a request to a world, and the way back.
 #include "launch/job/spawner.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -41,6 +42,9 @@ std::string Spawner::make_world(const SpawnRequest& request, World** made) {
   if (!preparation_.prepare(world.get(), &refusal)) return refusal.text;
   std::snprintf(world->segment.header().parent_port, local::kPortBytes, "%s", request.parent_port.c_str());
   *made = &worlds_.add(std::move(world));
+  const auto is_spawner = [&request](const auto& one) { return one->job() == request.spawner; };
+  if (std::none_of(worlds_.begin(), worlds_.end(), is_spawner)) worlds_.set_owner(request.spawner);
+  worlds_.connections().spawned(request.spawner, (*made)->job(), (*made)->size());
   return {};
 }
 
@@ -87,6 +91,11 @@ void Spawner::ask_about_name(const NameRequest& request, const Reply& reply) {
   reply({});
 }
 
+void Spawner::take_connections(const ConnectionReport& report, const Reply& reply) {
+  worlds_.connections().take(report);
+  reply({});
+}
+
 void Spawner::retire_worlds() {
   std::vector<World*> over;
   for (const auto& world : worlds_) {
@@ -101,8 +110,10 @@ void Spawner::retire_worlds() {
 }
 
 void Spawner::owner_gone(bool in_order) {
-  if (in_order || !ending_.job_runs() || worlds_.running() == 0) return;
-  ending_.end_with(1, "mpiexec: the program that spawned these ranks has died; ending them");
+  const std::uint64_t owner = worlds_.owner();
+  worlds_.set_owner(0);
+  if (in_order || !ending_.job_runs()) return worlds_.connections().forget(owner);
+  ending_.end_connected(owner, "mpiexec: the program that spawned these ranks has died; ending them");
 }
 
 }  // namespace tasuki::launch

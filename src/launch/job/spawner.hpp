@@ -38,11 +38,12 @@ class Spawner final : public SpawnHandler {
 
   void spawn(const SpawnRequest& request, Reply reply) override;
   void ask_about_name(const NameRequest& request, const Reply& reply) override;
+  void take_connections(const ConnectionReport& report, const Reply& reply) override;
   void take_leaks(const LeakReport& report) override { reports_.take_leaks(report); }
   void take_values() override { hosts_.tell_values(); }
 
-  /// The program that this mpiexec was started for has ended. What it spawned goes on only if it took its
-  /// leave.
+  /// The program that this mpiexec was started for has ended. What is connected to it goes on only if it took
+  /// its leave.
   void owner_gone(bool in_order) override;
 
   /// Lets go of spawned worlds that are over. What their programs may have left behind is asked to end.

@@ -110,8 +110,11 @@ class SpawnService::Connection final : public Ready,
 bool ask(SpawnHandler& handler, const std::string& message, const Reply& reply) {
   SpawnRequest request;
   NameRequest name;
+  ConnectionReport connections;
   if (decode(message, &request)) {
     handler.spawn(request, reply);
+  } else if (decode(message, &connections)) {
+    handler.take_connections(connections, reply);
   } else if (decode(message, &name)) {
     handler.ask_about_name(name, reply);
   } else {

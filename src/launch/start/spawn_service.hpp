@@ -29,6 +29,9 @@ class SpawnHandler {
     reply({"names are not kept here", {}});
   }
 
+  /// A rank says which jobs it is connected to.
+  virtual void take_connections(const ConnectionReport& report, const Reply& reply) = 0;
+
   /// What a rank left behind when it ended MPI.
   virtual void take_leaks(const LeakReport& report) = 0;
 

@@ -33,6 +33,7 @@ World& Worlds::add(std::unique_ptr<World> world) {
 }
 
 void Worlds::remove(const World& world) {
+  connections_.forget(world.job());
   std::erase_if(worlds_, [&world](const auto& one) { return one.get() == &world; });
 }
 
@@ -43,9 +44,14 @@ World* Worlds::find(std::uint32_t number) const {
   return nullptr;
 }
 
+int World::running() const {
+  return static_cast<int>(
+      std::count_if(ranks.begin(), ranks.end(), [](const Rank& rank) { return rank.running(); }));
+}
+
 int Worlds::running() const {
   int count = 0;
-  for_each_rank([&count](WorldRank one) { count += one.rank().running() ? 1 : 0; });
+  for (const auto& world : worlds_) count += world->running();
   return count;
 }
 

@@ -11,6 +11,7 @@
 //  the rank is reaped.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "launch/program/program_search.hpp"
 #include "launch/program/rank_environment.hpp"
 #include "launch/stream/rank_stream.hpp"
+#include "launch/world/connections.hpp"
 #include "launch/world/world_segment.hpp"
 
 namespace tasuki::launch {
@@ -38,9 +40,14 @@ struct Rank {
   bool running() const { return pid > 0 && !ended; }
 };
 
+/// Where a world is on its way to its end while others, which are not connected to it, go on (ending.hpp).
+enum class Course { kRuns, kExamined, kEnding, kKilling };
+
 struct World {
-  bool starting = false;  // some of its ranks, on other hosts, have not been started yet
-  int number = 0;         // 0: the command line's; the others are counted from 1
+  Course course = Course::kRuns;
+  std::int64_t deadline_ns = 0;  // of that; 0: none
+  bool starting = false;         // some of its ranks, on other hosts, have not been started yet
+  int number = 0;                // 0: the command line's; the others are counted from 1
   std::vector<Application> applications;
   std::vector<FoundProgram> programs;         // of each application
   std::vector<RankEnvironment> environments;  // of each application
@@ -51,8 +58,10 @@ struct World {
   std::vector<Rank> ranks;
 
   bool spawned() const { return number > 0; }
+  std::uint64_t job() const { return segment.job_id(); }
   int size() const { return static_cast<int>(ranks.size()); }
   int ranks_here() const;
+  int running() const;
 
   /// Whether one of its programs runs in checking mode (TASUKI_CHECK).
   bool checks() const;
@@ -102,6 +111,14 @@ class Worlds {
   /// How many ranks run.
   int running() const;
 
+  Connections& connections() { return connections_; }
+  const Connections& connections() const { return connections_; }
+
+  /// The job of the program that mpiexec serves (--serve-spawns), which is none of these worlds; 0: there is
+  /// none, or it has not said so.
+  std::uint64_t owner() const { return owner_; }
+  void set_owner(std::uint64_t job) { owner_ = job; }
+
   /// Whether any rank has called MPI_Init, also one that has ended since.
   bool any_has_joined() const;
 
@@ -124,6 +141,8 @@ class Worlds {
 
  private:
   std::vector<std::unique_ptr<World>> worlds_;
+  Connections connections_;
+  std::uint64_t owner_ = 0;
   int next_ = 0;
   bool checking_ = false;
 };

@@ -5,12 +5,16 @@
 // communicators of the same processes were freed before: those are mostly merged ones and copies. Each
 // process waits for the processes that it shares or shared a communicator with. That is enough for all
 // messages; a process that is connected through a third one is waited for by that one.
+//
+// The launcher is told of the connected jobs whenever they change: the end of a process that fails is the end
+// of all that are connected to it, and of no others.
 #include <algorithm>
 #include <cstdio>
 #include <set>
 #include <string>
 
 #include "base/calls/outside_wait.hpp"
+#include "job/directory.hpp"
 #include "job/launcher.hpp"
 #include "object/comm.hpp"
 #include "p2p/point_to_point.hpp"
@@ -33,9 +37,16 @@ std::set<int> connected_endpoints(const Process& process) {
   std::set<int> connected = process.p2p->bound;
   for (const ErrorOwner* owner : process.owners) {
     if (owner->kind != Kind::kComm) continue;
-    for_each_foreign(static_cast<const Comm&>(*owner), [&](int endpoint) { connected.insert(endpoint); });
+    const auto& comm = static_cast<const Comm&>(*owner);
+    if (!comm.freed) for_each_foreign(comm, [&](int endpoint) { connected.insert(endpoint); });
   }
   return connected;
+}
+
+void tell(Process& process, const std::set<std::uint64_t>& jobs) {
+  if (jobs == process.p2p->told) return;
+  process.p2p->told = jobs;
+  process.launcher.report_connections({process.directory.job_id(), process.rank, {jobs.begin(), jobs.end()}});
 }
 
 std::string rank_text(const Process& process, int endpoint) {
@@ -66,6 +77,13 @@ void end_connection(const Comm& comm) {
   for_each_foreign(comm, [&comm](int endpoint) { comm.process.p2p->bound.erase(endpoint); });
 }
 
+void tell_connections(Process& process) {
+  if (process.p2p == nullptr || process.link->endpoints() == process.size) return;
+  std::set<std::uint64_t> jobs;
+  for (const int endpoint : connected_endpoints(process)) jobs.insert(process.link->name(endpoint).job);
+  tell(process, jobs);
+}
+
 void finish_with_connected(Process& process) {
   PointToPoint& p2p = *process.p2p;
   Link& link = *process.link;
@@ -83,6 +101,7 @@ void finish_with_connected(Process& process) {
   });
   tell_dead(process, connected);
   p2p.bound.clear();
+  tell(process, {});
   p2p.finishing = false;
 }
 

@@ -15,6 +15,7 @@
 #include "link/link.hpp"
 #include "memory/symmetric_heap.hpp"
 #include "object/objects.hpp"
+#include "p2p/remote_job.hpp"
 #include "placement/node_map.hpp"
 #include "progress/progress.hpp"
 #include "rma/access/conflicts.hpp"
@@ -484,6 +485,7 @@ Code win_free(Process& process, Win** win) {
   one.is_left = true;
   release(*win);
   *win = nullptr;
+  tell_connections(process);
   return kSuccess;
 }
 

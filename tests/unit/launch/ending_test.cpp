@@ -104,6 +104,40 @@ TEST_F(EndingTest, AnInterruptHasAGraceThatAnotherOneEnds) {
   EXPECT_EQ(hurried.status(), 128 + SIGINT);
 }
 
+TEST_F(EndingTest, AStrangersFailureEndsItsOwnWorldAlone) {
+  start(1);
+  World& stranger = worlds_.add(made_world(2, 1));
+  for (int rank = 0; rank < 2; ++rank) processes_.started({&stranger, rank}, waiting_group());
+  Ending ending(worlds_, processes_, printed_.console, 0);
+  kill(stranger.ranks[1].pid, SIGABRT);
+  std::optional<WorldRank> failed;
+  for (int turn = 0; !failed && turn < 5000; ++turn) {
+    failed = ending.look_for_ended();
+    usleep(1000);
+  }
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->world, &stranger);
+  EXPECT_TRUE(ending.job_runs());
+  ending.say_failure("in MPI_Recv", "ring.c:42");
+  ending.end_failed();
+  EXPECT_GT(ending.due_ns(clock_ns()), 0);
+  for (int turn = 0; stranger.running() > 0 && turn < 5000; ++turn) {
+    EXPECT_FALSE(ending.look_for_ended());
+    ending.meet_deadline(clock_ns());
+    usleep(1000);
+  }
+  EXPECT_EQ(stranger.running(), 0);
+  EXPECT_TRUE(ending.job_runs());
+  EXPECT_FALSE(ending.over(false));
+  EXPECT_EQ(kill(world_->ranks[0].pid, 0), 0);
+  EXPECT_EQ(world_->running(), 1);
+  EXPECT_EQ(ending.status(), 128 + SIGABRT);
+  EXPECT_NE(printed_.error().find("rank 1 of spawn 1"), std::string::npos);
+  EXPECT_NE(printed_.error().find("ending the other rank\n"), std::string::npos);
+  ending.end_with(0, "over");
+  EXPECT_TRUE(runs_out(ending));
+}
+
 TEST_F(EndingTest, ARankThatIgnoresTheEndIsKilledAfterAGrace) {
   world_ = &worlds_.add(made_world(1));
   processes_.started({world_, 0}, group_that([](int ready) {
@@ -139,7 +173,7 @@ TEST_F(EndingTest, AFailureWaitsForTheDoctorAndIsSaidOnce) {
   EXPECT_EQ(printed_.error(), "");
   EXPECT_FALSE(ending.over(false));
   ending.say_failure("in MPI_Recv", "ring.c:42");
-  ending.end();
+  ending.end_failed();
   EXPECT_TRUE(runs_out(ending));
   EXPECT_EQ(ending.status(), 128 + SIGABRT);
   EXPECT_EQ(lines_of(printed_.error()), 1);

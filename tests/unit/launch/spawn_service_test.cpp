@@ -16,6 +16,7 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "job/local/local.hpp"
 
@@ -39,6 +40,10 @@ class Counting final : public SpawnHandler {
   void ask_about_name(const NameRequest& request, const Reply& reply) override {
     reply({{}, "port of " + request.service});
   }
+  void take_connections(const ConnectionReport& report, const Reply& reply) override {
+    connected = report.connected;
+    reply({});
+  }
   void owner_gone(bool in_order) override {
     ++gone;
     gone_in_order = in_order;
@@ -46,6 +51,7 @@ class Counting final : public SpawnHandler {
   void take_leaks(const LeakReport&) override { ++leaks; }
   bool later = false;
   Reply kept;
+  std::vector<std::uint64_t> connected;
   int leaks = 0;
   int asked = 0;
   int gone = 0;
@@ -281,8 +287,8 @@ TEST(Socket, OfAnotherUserIsNotTalkedTo) {
 
 TEST_F(Service, HugeCountsTakeNoMemory) {
   std::string message = request();
-  // The number of programs follows the magic number and the port.
-  const std::size_t place = 4 + 4 + std::string("tasuki:1.2.3").size();
+  // The number of programs follows the magic number, the port and the spawner's number.
+  const std::size_t place = 4 + 4 + std::string("tasuki:1.2.3").size() + 8;
   for (const std::uint32_t count : {UINT32_MAX, 1u << 30, 1u << 24, 1u << 20, 1000u}) {
     std::memcpy(message.data() + place, &count, sizeof count);
     SpawnRequest read;
