@@ -25,7 +25,7 @@ _tasuki_mpiexec() {
       continue
     fi
     case ${words[i]} in
-      -n|--n|-np|--np|-c|--c|-x|--x|-envlist|--envlist|-genvlist|--genvlist|-wdir|--wdir|-wd|--wd|-output-filename|--output-filename|-outfile-pattern|--outfile-pattern|-errfile-pattern|--errfile-pattern|-stdin|--stdin|-s|--s|-bind-to|--bind-to|-map-by|--map-by|-rank-by|--rank-by|-nodes|--nodes|-network|--network|-network-latency|--network-latency|-network-bandwidth|--network-bandwidth|-network-node-bandwidth|--network-node-bandwidth|-host|--host|-hosts|--hosts|-H|--H|-hostfile|--hostfile|-machinefile|--machinefile|-f|--f|-ppn|--ppn|-perhost|--perhost|-npernode|--npernode|-N|--N|-launcher|--launcher|-bootstrap|--bootstrap|-launcher-command|--launcher-command|-launcher-exec|--launcher-exec|-launcher-tree|--launcher-tree|-prefix|--prefix|-host-silence|--host-silence|-configfile|--configfile|-app|--app|-appfile|--appfile|-timeout|--timeout|-initial-errhandler|--initial-errhandler|-heap|--heap|-usize|--usize|-universe-size|--universe-size|-stats-file|--stats-file|-serve-spawns|--serve-spawns|-stall|--stall|-job|--job) i=$((i + 1)) ;;
+      -n|--n|-np|--np|-c|--c|-x|--x|-envlist|--envlist|-wdir|--wdir|-wd|--wd|-path|--path|-output-filename|--output-filename|-outfile-pattern|--outfile-pattern|-errfile-pattern|--errfile-pattern|-stdin|--stdin|-s|--s|-bind-to|--bind-to|-map-by|--map-by|-rank-by|--rank-by|-nodes|--nodes|-network|--network|-network-latency|--network-latency|-network-bandwidth|--network-bandwidth|-network-node-bandwidth|--network-node-bandwidth|-host|--host|-hosts|--hosts|-H|--H|-hostfile|--hostfile|-machinefile|--machinefile|-f|--f|-ppn|--ppn|-perhost|--perhost|-npernode|--npernode|-N|--N|-iface|--iface|-rmk|--rmk|-launcher|--launcher|-bootstrap|--bootstrap|-launcher-command|--launcher-command|-launcher-exec|--launcher-exec|-launcher-tree|--launcher-tree|-prefix|--prefix|-host-silence|--host-silence|-configfile|--configfile|-app|--app|-appfile|--appfile|-genvlist|--genvlist|-timeout|--timeout|-initial-errhandler|--initial-errhandler|-heap|--heap|-usize|--usize|-universe-size|--universe-size|-stats-file|--stats-file|-serve-spawns|--serve-spawns|-stall|--stall|-job|--job) i=$((i + 1)) ;;
       -env|--env|-genv|--genv) i=$((i + 2)) ;;
       -*|:) ;;
       *) program=${words[i]} ;;
@@ -39,8 +39,9 @@ _tasuki_mpiexec() {
     -n|--n|-np|--np|-c|--c|--n=|-np=|--np=|--c=) ;;
     -x|--x|--x=) ;;
     -env|--env|-env=|--env=) ;;
-    -envlist|--envlist|-genvlist|--genvlist|-envlist=|--envlist=|-genvlist=|--genvlist=) ;;
+    -envlist|--envlist|-envlist=|--envlist=) ;;
     -wdir|--wdir|-wd|--wd|-wdir=|--wdir=|-wd=|--wd=) _tasuki_folders ;;
+    -path|--path|-path=|--path=) ;;
     -output-filename|--output-filename|-output-filename=|--output-filename=) _tasuki_folders ;;
     -outfile-pattern|--outfile-pattern|-outfile-pattern=|--outfile-pattern=) ;;
     -errfile-pattern|--errfile-pattern|-errfile-pattern=|--errfile-pattern=) ;;
@@ -55,13 +56,16 @@ _tasuki_mpiexec() {
     -host|--host|-hosts|--hosts|-H|--H|-host=|--host=|-hosts=|--hosts=|--H=) ;;
     -hostfile|--hostfile|-machinefile|--machinefile|-f|--f|-hostfile=|--hostfile=|-machinefile=|--machinefile=|--f=) _tasuki_files ;;
     -ppn|--ppn|-perhost|--perhost|-npernode|--npernode|-N|--N|-ppn=|--ppn=|-perhost=|--perhost=|-npernode=|--npernode=|--N=) ;;
-    -launcher|--launcher|-bootstrap|--bootstrap|-launcher=|--launcher=|-bootstrap=|--bootstrap=) _tasuki_words "ssh slurm" ;;
+    -iface|--iface|-iface=|--iface=) ;;
+    -rmk|--rmk|-rmk=|--rmk=) _tasuki_words "slurm pbs lsf sge" ;;
+    -launcher|--launcher|-bootstrap|--bootstrap|-launcher=|--launcher=|-bootstrap=|--bootstrap=) _tasuki_words "ssh rsh slurm" ;;
     -launcher-command|--launcher-command|-launcher-exec|--launcher-exec|-launcher-command=|--launcher-command=|-launcher-exec=|--launcher-exec=) ;;
     -launcher-tree|--launcher-tree|-launcher-tree=|--launcher-tree=) ;;
     -prefix|--prefix|-prefix=|--prefix=) _tasuki_folders ;;
     -host-silence|--host-silence|-host-silence=|--host-silence=) ;;
     -configfile|--configfile|-app|--app|-appfile|--appfile|-configfile=|--configfile=|-app=|--app=|-appfile=|--appfile=) _tasuki_files ;;
     -genv|--genv|-genv=|--genv=) ;;
+    -genvlist|--genvlist|-genvlist=|--genvlist=) ;;
     -timeout|--timeout|-timeout=|--timeout=) ;;
     -initial-errhandler|--initial-errhandler|-initial-errhandler=|--initial-errhandler=) _tasuki_words "mpi_errors_are_fatal mpi_errors_abort mpi_errors_return" ;;
     -heap|--heap|-heap=|--heap=) _tasuki_words "auto global private" ;;
@@ -74,7 +78,7 @@ _tasuki_mpiexec() {
     -stall|--stall|-stall=|--stall=) ;;
     -job|--job|-job=|--job=) ;;
     *) if [ "${word:0:1}" = - ]; then
-        _tasuki_words "-n -np -c -x --env --envlist --genvlist --envnone --genvnone --wdir -wd -l --prepend-rank --tag-output --output-filename --outfile-pattern --errfile-pattern --stdin -s --bind-to --map-by --rank-by --nodes --network --network-latency --network-bandwidth --network-node-bandwidth --report-bindings --host --hosts -H --hostfile --machinefile -f --ppn --perhost --npernode -N --launcher --bootstrap --launcher-command --launcher-exec --launcher-tree --prefix --host-silence --configfile --app --appfile --genv --timeout --initial-errhandler --heap --usize --universe-size --stats --stats=table --stats=ranks --stats=json --stats-file --trace --explain --io-times -v --verbose --serve-spawns -h --help -V --version --info --info=table --info=json --info=markdown --doctor --doctor=text --doctor=json --stall --end-on-deadlock --top --job"
+        _tasuki_words "-n -np -c -x --env --envlist --envnone --envall --wdir -wd --path -l --prepend-rank --tag-output --output-filename --outfile-pattern --errfile-pattern --stdin -s --bind-to --map-by --rank-by --nodes --network --network-latency --network-bandwidth --network-node-bandwidth --report-bindings --host --hosts -H --hostfile --machinefile -f --ppn --perhost --npernode -N --nooversubscribe --iface --rmk --launcher --bootstrap --launcher-command --launcher-exec --launcher-tree --prefix --host-silence --configfile --app --appfile --genv --genvlist --genvnone --timeout --initial-errhandler --heap --usize --universe-size --stats --stats=table --stats=ranks --stats=json --stats-file --trace --explain --io-times -v --verbose --serve-spawns -h --help -V --version --info --info=table --info=json --info=markdown --doctor --doctor=text --doctor=json --stall --end-on-deadlock --top --job"
       else
         _tasuki_files
         mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -c -- "$word")

@@ -7,11 +7,11 @@ _arguments \
   '-x[set a variable for its ranks]:NAME[=VALUE:' \
   '--env[set a variable for its ranks]:NAME::VALUE:' \
   '--envlist[pass on only these of mpiexec'\''s own variables]:A,B,…:' \
-  '--genvlist[pass on only these of mpiexec'\''s own variables]:A,B,…:' \
   '--envnone[pass on none of mpiexec'\''s own variables]' \
-  '--genvnone[pass on none of mpiexec'\''s own variables]' \
+  '--envall[pass on all of them]' \
   '--wdir[start it in DIR]:DIR:_files -/' \
   '-wd[start it in DIR]:DIR:_files -/' \
+  '--path[look for it in these folders]:DIRS:' \
   '-l[put \[rank\] before every line]' \
   '--prepend-rank[put \[rank\] before every line]' \
   '--tag-output[put \[rank\] before every line]' \
@@ -39,8 +39,11 @@ _arguments \
   '--perhost[ranks on each host before the next one]:NUM:' \
   '--npernode[ranks on each host before the next one]:NUM:' \
   '-N[ranks on each host before the next one]:NUM:' \
-  '--launcher[what starts ranks on other hosts]:NAME:(ssh slurm)' \
-  '--bootstrap[what starts ranks on other hosts]:NAME:(ssh slurm)' \
+  '--nooversubscribe[refuse more ranks than the hosts have slots]' \
+  '--iface[the network interface that ranks take]:NAME:' \
+  '--rmk[refuse hosts of another batch system than this one]:NAME:(slurm pbs lsf sge)' \
+  '--launcher[what starts ranks on other hosts]:NAME:(ssh rsh slurm)' \
+  '--bootstrap[what starts ranks on other hosts]:NAME:(ssh rsh slurm)' \
   '--launcher-command[the same by a command of your own]:COMMAND:' \
   '--launcher-exec[the same by a command of your own]:COMMAND:' \
   '--launcher-tree[how many hosts mpiexec reaches itself]:N:' \
@@ -50,6 +53,8 @@ _arguments \
   '--app[read programs from FILE]:FILE:_files' \
   '--appfile[read programs from FILE]:FILE:_files' \
   '--genv[set a variable for the ranks of all programs]:NAME::VALUE:' \
+  '--genvlist[pass on only these of mpiexec'\''s own variables to all programs]:A,B,…:' \
+  '--genvnone[pass on none of mpiexec'\''s own variables to any program]' \
   '--timeout[end the job after that time]:SECONDS:' \
   '--initial-errhandler[the error handler that communicators begin with]:NAME:(mpi_errors_are_fatal mpi_errors_abort mpi_errors_return)' \
   '--heap[whether malloc() gives memory that all ranks can reach]:KIND:(auto global private)' \

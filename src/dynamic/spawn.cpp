@@ -1,4 +1,5 @@
 // Spawning (MPI 11.8): the root has mpiexec start the programs, then both sides meet at a port of the root's.
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -75,6 +76,21 @@ int largest_in(const char* list, int most) {
   }
 }
 
+/// The reserved keys that ask for more than there is: another architecture than this machine's, a file with
+/// more such keys.
+Code refuse_keys(Process& process, const Info* info) {
+  utsname machine{};
+  const std::string* arch = find_info(info, "arch");
+  if (arch != nullptr && uname(&machine) == 0 && *arch != machine.machine)
+    return process.fail(kErrSpawn, "info: arch = \"%s\" is not this machine's architecture, %s",
+                        arch->c_str(), machine.machine);
+  if (const std::string* file = find_info(info, "file"))
+    return process.fail(
+        kErrSpawn, "info: file = \"%s\": files of further keys are not read, expected the keys themselves",
+        file->c_str());
+  return kSuccess;
+}
+
 constexpr std::size_t kWordsBytesMax = 2 << 20;  // of a command and its arguments; systems take no more
 
 /// One program as mpiexec is to start it.
@@ -122,6 +138,7 @@ Code read_program(Process& process, const Programs& programs, int index, SpawnPr
     return process.fail(kErrSpawn, "info: host = \"%s\" is not this machine, on which all ranks run",
                         host->c_str());
   }
+  if (const Code code = refuse_keys(process, info)) return code;
   const std::string* directory = find_info(info, "wdir");
   if (directory == nullptr) directory = find_info(info, "wd");
   if (directory != nullptr) program->directory = *directory;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -182,6 +183,12 @@ static void do_each(void) {
 /* ----- multiple: two programs, with arguments, a directory and a number of their own
  * ------------------------ */
 
+static const char* machine(void) {
+  static struct utsname name;
+  uname(&name);
+  return name.machine;
+}
+
 static void do_multiple(void) {
   char* commands[] = {(char*)program, (char*)program};
   char *first[] = {"part-child", "one word", "", NULL}, *second[] = {"part-child", "other", NULL};
@@ -189,6 +196,14 @@ static void do_multiple(void) {
   const int counts[] = {1, 2};
   MPI_Info infos[2] = {MPI_INFO_NULL, MPI_INFO_NULL};
   MPI_Info_create(&infos[1]);
+  /* The second one by its name, looked for where it is, from the folder in which it starts. */
+  const char* name = strrchr(program, '/');
+  char folder[4096];
+  CHECK(name != NULL && program[0] == '/', "%s is no absolute name", program);
+  snprintf(folder, sizeof folder, "no/such:%.*s", (int)(name - program) - 1, program + 1);
+  commands[1] = (char*)name + 1;
+  MPI_Info_set(infos[1], "path", folder);
+  MPI_Info_set(infos[1], "arch", machine());
   MPI_Info_set(infos[1], "wdir", "/");
   MPI_Info_set(infos[1], "host", "localhost");
   MPI_Comm inter;
@@ -302,6 +317,9 @@ static void do_errors(void) {
   fail_to_spawn(NULL, 1, NULL, NULL, MPI_ERR_ARG, "command");
   fail_to_spawn(program, 2, "wdir", "/no/such/folder", MPI_ERR_SPAWN, "/no/such/folder");
   fail_to_spawn(program, 2, "host", "some.other.machine", MPI_ERR_SPAWN, "host = \"some.other.machine\"");
+  fail_to_spawn(program, 2, "arch", "pdp11", MPI_ERR_SPAWN, "arch = \"pdp11\"");
+  fail_to_spawn(program, 2, "file", "/some/keys", MPI_ERR_SPAWN, "file = \"/some/keys\"");
+  fail_to_spawn("meeting-child", 1, "path", "/no/such:/folders", MPI_ERR_SPAWN, "searched /no/such:/folders");
   fail_to_spawn(program, 2, "soft", "1;2", MPI_ERR_INFO_VALUE, "soft = \"1;2\"");
   fail_to_spawn(program, 2, "soft", "3,5:9", MPI_ERR_SPAWN, "has no number");
   expect_error(MPI_Comm_spawn(program, MPI_ARGV_NULL, 1, MPI_INFO_NULL, size, MPI_COMM_WORLD, &(MPI_Comm){0},

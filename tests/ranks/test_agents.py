@@ -109,6 +109,18 @@ def test_by_node_and_slots_for_all(on_hosts):
     assert sorted(done.stdout.splitlines()) == ["[0] a", "[1] b", "[2] a", "[3] b"], done.text
 
 
+def test_hosts_of_each_program(on_hosts, launcher, mpiexec):
+    """By the second and later ones: hosts before the first program alone are those of all."""
+    say = ("sh", "-c", "echo $0 $ON_HOST")
+    done = on_hosts("a:2", "-l", "-n", 2, *say, "x", ":", "-n", 1, "-host", "b", *say, "y")
+    assert sorted(done.stdout.splitlines()) == ["[0] x a", "[1] x a", "[2] y b"], done.text
+    done = on_hosts("a", "-l", "-n", 3, *say, "x", ":", "-host", "b,c", "-n", 3, *say, "y", ":", *say, "z")
+    hosts = [line.split()[-1] for line in sorted(done.stdout.splitlines())]
+    assert hosts == ["a", "a", "a", "b", "b", "c", "a"], done.text
+    done = on_hosts("a:1,b:2", "-l", "-n", 2, *say, "x", ":", "-n", 1, *say, "y")
+    assert sorted(done.stdout.splitlines()) == ["[0] x a", "[1] x b", "[2] y b"], done.text
+
+
 def test_a_host_file(mpiexec, launcher, tmp_path):
     file = tmp_path / "hosts"
     file.write_text("# two of them\na slots=2\nb:1\n")

@@ -110,6 +110,32 @@ def test_a_program_is_relative_to_its_directory(mpiexec, tmp_path):
     assert "without a first line" in done.stdout
 
 
+def test_the_folders_of_a_program(mpiexec, tmp_path):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        script = tmp_path / folder / "sh"  # PATH has another one
+        script.write_text(f"#!/bin/sh\necho from {folder} $1\n")
+        script.chmod(0o755)
+    one, two = tmp_path / "one", tmp_path / "two"
+    relative = ["-path", "gone:one", "-wdir", tmp_path]
+    for option in (["-path", one], [f"--path=/no/such:{one}:{two}"], relative):
+        done = mpiexec(*option, "-n", 2, "sh", "word")
+        assert (done.returncode, done.stdout) == (0, "from one word\n" * 2), done.text
+    done = mpiexec("-path", one, "sh", 1, ":", "-path", two, "sh", 2, ":", "sh", "-c", "echo shell")
+    assert lines(done.stdout) == ["from one 1", "from two 2", "shell"], done.text
+    done = mpiexec("-path", one, "true")
+    refused(done, 127, f"cannot run 'true' for rank 0: No such file or directory .searched {one}.")
+
+
+def test_no_more_ranks_than_slots_where_that_is_asked(mpiexec):
+    ranks = processors() + 1
+    done = mpiexec("--nooversubscribe", "-n", ranks, "true")
+    refused(done, 2, f"--nooversubscribe: {ranks} ranks on {ranks - 1} processors")
+    assert mpiexec("--nooversubscribe", "-n", ranks - 1, "true").returncode == 0
+    done = mpiexec("--nooversubscribe", "--host", "localhost:2", "-n", 3, "true")
+    refused(done, 2, "--nooversubscribe: 3 ranks on 2 slots")
+
+
 def test_environment_of_other_launchers_is_kept_from_the_ranks(mpiexec):
     foreign = {"PMI_RANK": 1, "PMI_SIZE": 2, "SLURM_PROCID": 1, "SLURM_STEP_NUM_TASKS": 2, "SLURM_JOB_ID": 5}
     done = mpiexec("env", environment=foreign)

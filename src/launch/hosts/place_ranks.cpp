@@ -11,6 +11,7 @@
 
 #include "launch/base/format.hpp"
 #include "launch/host/host_name.hpp"
+#include "node/processors.hpp"
 
 namespace tasuki::launch {
 namespace {
@@ -76,10 +77,41 @@ Placement Family::place(std::vector<int> of_rank) const {
   return {names_, std::move(of_rank), here_};
 }
 
+/// All programs together, unless some name hosts of their own.
+std::vector<int> Family::plan_first(const Options& options) const {
+  const std::vector<Application>& all = options.applications;
+  const auto names_hosts = [](const Application& application) { return !application.hosts.empty(); };
+  if (std::none_of(all.begin(), all.end(), names_hosts)) return plan_hosts(hosts_, options.ranks(), order_);
+  std::vector<int> of_rank;
+  for (const Application& application : all) {
+    std::vector<HostSlots> named;
+    std::string unused;  // the list has been read before
+    add_host_list(application.hosts, &named, &unused);
+    for (HostSlots& host : named) {
+      if (options.slots_per_host > 0) host.slots = options.slots_per_host;
+    }
+    plan_on(application.hosts.empty() ? hosts_ : named, application.ranks, &of_rank);
+  }
+  return of_rank;
+}
+
+/// `named` are among the job's hosts.
+void Family::plan_on(const std::vector<HostSlots>& named, int ranks, std::vector<int>* of_rank) const {
+  for (const int host : plan_hosts(named, ranks, order_))
+    of_rank->push_back(find(named[static_cast<std::size_t>(host)].name));
+}
+
 bool Family::place_first(const Options& options, Placement* placement, Refusal* refusal) const {
   *placement = {};
+  const int slots = hosts_.empty() ? local::processors_available() : slots_;
+  if (options.fills_slots_only && options.ranks() > slots) {
+    *refusal = {format("--nooversubscribe: %d ranks on %d %s", options.ranks(), slots,
+                       hosts_.empty() ? "processors" : "slots"),
+                kBadUsage};
+    return false;
+  }
   if (hosts_.empty()) return true;
-  *placement = place(plan_hosts(hosts_, options.ranks(), order_));
+  *placement = place(plan_first(options));
   const char* const option = placement->spread() ? impossible(options) : nullptr;
   if (option == nullptr) return true;
   *refusal = {format("%s works with the ranks of one host so far, and these are on several: %s, ...", option,
@@ -103,17 +135,14 @@ bool Family::plan_named(const std::string& list, int ranks, std::vector<int>* of
     *error = "info: host = \"" + list + "\": " + *error;
     return false;
   }
-  std::vector<int> numbers;
   for (const HostSlots& host : named) {
-    numbers.push_back(find(host.name));
-    if (numbers.back() >= 0) continue;
+    if (find(host.name) >= 0) continue;
     *error = "info: host = \"" + list + "\": " + host.name + " is none of this job's hosts (";
     for (const std::string& name : names_) *error += (&name == &names_.front() ? "" : ", ") + name;
     *error += ")";
     return false;
   }
-  for (const int host : plan_hosts(named, ranks, order_))
-    of_rank->push_back(numbers[static_cast<std::size_t>(host)]);
+  plan_on(named, ranks, of_rank);
   return true;
 }
 

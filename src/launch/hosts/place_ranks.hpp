@@ -41,6 +41,8 @@ class Family {
  private:
   Placement place(std::vector<int> of_rank) const;
   int find(const std::string& name) const;
+  std::vector<int> plan_first(const Options& options) const;
+  void plan_on(const std::vector<HostSlots>& named, int ranks, std::vector<int>* of_rank) const;
   bool plan_named(const std::string& list, int ranks, std::vector<int>* of_rank, std::string* error) const;
   void plan_free(int ranks, std::vector<int> busy, std::vector<int>* of_rank) const;
 

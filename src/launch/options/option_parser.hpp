@@ -32,7 +32,8 @@ struct Parser {
 enum class Group { kProgram, kOutput, kPlacement, kHosts, kJob, kDoctor, kAccepted };
 
 /// An option: all of its names without dashes, blank separated; the names of its arguments for the help;
-/// `apply` takes the arguments from the parser and returns false with parser.error when they are bad.
+/// `apply` takes the arguments from the parser and returns false with parser.error when they are bad; null:
+/// the option is another launcher's and is refused, and `help` says why.
 struct Option {
   Group group;
   const char* names;

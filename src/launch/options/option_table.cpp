@@ -2,9 +2,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <climits>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -99,30 +99,46 @@ bool export_variable(Parser& parser) {
   return true;
 }
 
+/// Which of mpiexec's own variables one program's ranks get, or those of all programs.
+void inherit(Parser& parser, bool for_all, Inherit which, const std::string& list = {}) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    if (end > begin) names.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (for_all) {
+    parser.options->inherit = which;
+    parser.options->inherited = std::move(names);
+  } else {
+    parser.application.inherit = which;
+    parser.application.inherit_given = true;
+    parser.application.inherited = std::move(names);
+  }
+}
+
+template <bool ForAll>
 bool envlist(Parser& parser) {
   std::string list;
   if (!parser.take(&list)) return false;
-  parser.application.inherit = Inherit::kListed;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    if (end > begin) parser.application.inherited.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  inherit(parser, ForAll, Inherit::kListed, list);
   return true;
 }
 
-bool envnone(Parser& parser) {
-  parser.application.inherit = Inherit::kNone;
-  return true;
-}
-
-bool envall(Parser& parser) {
-  parser.application.inherit = Inherit::kAll;
+template <bool ForAll, Inherit Which>
+bool env_all_or_none(Parser& parser) {
+  inherit(parser, ForAll, Which);
   return true;
 }
 
 bool directory(Parser& parser) {
   return parser.take(&parser.application.directory);
+}
+
+bool path(Parser& parser) {
+  if (!parser.take(&parser.application.path)) return false;
+  return !parser.application.path.empty() ||
+         parser.fail(parser.given + ": expected folders, separated by ':'");
 }
 
 bool application_file(Parser& parser) {
@@ -136,6 +152,7 @@ bool host(Parser& parser) {
   std::string list;
   std::string error;
   if (!parser.take(&list)) return false;
+  parser.application.hosts += (parser.application.hosts.empty() ? "" : ",") + list;
   if (add_host_list(list, &parser.options->hosts, &error)) return true;
   return parser.fail(format("%s %s: %s", parser.given.c_str(), list.c_str(), error.c_str()));
 }
@@ -163,13 +180,16 @@ bool launcher(Parser& parser) {
   if (!parser.take(&word)) return false;
   RemoteStarter& starter = parser.options->starter;
   parser.options->starter_given = true;
-  if (word == "ssh" || word == "rsh") {
+  if (word == "ssh") {
     starter.kind = RemoteStart::kSsh;
+  } else if (word == "rsh") {
+    starter.kind = RemoteStart::kCommand;
+    starter.command = {word};
   } else if (word == "slurm" || word == "srun") {
     starter.kind = RemoteStart::kSlurm;
   } else {
     return parser.fail(parser.given + " " + word +
-                       ": expected ssh or slurm; for others there is --launcher-command");
+                       ": expected ssh, rsh or slurm; for others there is --launcher-command");
   }
   return true;
 }
@@ -267,10 +287,37 @@ bool universe_size(Parser& parser) {
   return read_integer(parser, 1, kRanksMax, &parser.options->universe_size);
 }
 
+bool fill_slots_only(Parser& parser) {
+  return parser.options->fills_slots_only = true;
+}
+
+/// Takes a word that may have Open MPI's modifiers behind it, as in core:overload-allowed. Here ranks may
+/// always share processors and slots, so of these some go without saying; others are refused.
+bool take_with_modifiers(Parser& parser, std::string* word) {
+  std::string given;
+  if (!parser.take(&given)) return false;
+  std::size_t end = std::min(given.find(':'), given.size());
+  *word = given.substr(0, end);
+  while (end < given.size()) {
+    const std::size_t begin = end + 1;
+    end = std::min(given.find_first_of(":,", begin), given.size());
+    std::string modifier = given.substr(begin, end - begin);
+    for (char& c : modifier) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (modifier == "nooversubscribe") {
+      fill_slots_only(parser);
+    } else if (modifier != "oversubscribe" && modifier != "overload-allowed" && modifier != "if-supported") {
+      return parser.fail(
+          format("%s %s: the modifier %s is unknown here, expected oversubscribe, "
+                 "nooversubscribe, overload-allowed or if-supported",
+                 parser.given.c_str(), given.c_str(), modifier.c_str()));
+    }
+  }
+  return true;
+}
+
 bool bind_to(Parser& parser) {
   std::string word;
-  if (!parser.take(&word)) return false;
-  word.resize(std::min(word.find(':'), word.size()));  // Open MPI's modifiers, as in core:overload-allowed
+  if (!take_with_modifiers(parser, &word)) return false;
   const struct {
     const char* name;
     BindTo value;
@@ -291,8 +338,7 @@ bool bind_to(Parser& parser) {
 
 bool map_by(Parser& parser) {
   std::string word;
-  if (!parser.take(&word)) return false;
-  word.resize(std::min(word.find(':'), word.size()));  // as in socket:PE=4
+  if (!take_with_modifiers(parser, &word)) return false;
   const struct {
     const char* name;
     MapBy value;
@@ -465,13 +511,26 @@ bool nothing(Parser&) {
   return true;
 }
 
-bool ignore_one(Parser& parser) {
-  std::string ignored;
-  return parser.take(&ignored);
+/// Hydra's -rmk: which batch system the hosts come from. mpiexec finds that out, so a wrong one is refused.
+bool batch_system(Parser& parser) {
+  constexpr struct {
+    const char* word;
+    const char* system;  // as find_allocation() calls it
+  } kSystems[] = {{"slurm", "Slurm"}, {"pbs", "PBS"}, {"lsf", "LSF"}, {"sge", "Grid Engine"}};
+  std::string word;
+  if (!parser.take(&word)) return false;
+  for (const auto& known : kSystems) {
+    if (word == known.word) parser.options->batch_system = known.system;
+  }
+  return !parser.options->batch_system.empty() ||
+         parser.fail(parser.given + " " + word + ": expected slurm, pbs, lsf or sge");
 }
 
-bool ignore_two(Parser& parser) {
-  return ignore_one(parser) && ignore_one(parser);
+bool interface(Parser& parser) {
+  std::string word;
+  if (!parser.take(&word)) return false;
+  parser.options->environment.push_back({"TASUKI_NET_INTERFACE", word});
+  return true;
 }
 
 constexpr Option kOptions[] = {
@@ -480,9 +539,16 @@ constexpr Option kOptions[] = {
     {Group::kProgram, "x", "NAME[=VALUE]", "set a variable for its ranks, or pass mpiexec's own on",
      export_variable},
     {Group::kProgram, "env", "NAME VALUE", "set a variable for its ranks", env},
-    {Group::kProgram, "envlist genvlist", "A,B,…", "pass on only these of mpiexec's own variables", envlist},
-    {Group::kProgram, "envnone genvnone", "", "pass on none of mpiexec's own variables", envnone},
+    {Group::kProgram, "envlist", "A,B,…", "pass on only these of mpiexec's own variables", envlist<false>},
+    {Group::kProgram, "envnone", "", "pass on none of mpiexec's own variables",
+     env_all_or_none<false, Inherit::kNone>},
+    {Group::kProgram, "envall", "", "pass on all of them, where --genvlist or --genvnone says otherwise",
+     env_all_or_none<false, Inherit::kAll>},
     {Group::kProgram, "wdir wd", "DIR", "start it in DIR", directory},
+    {Group::kProgram, "path", "DIRS",
+     "look for it in these folders, separated by ':', instead of those of PATH; relative ones begin at its "
+     "working directory",
+     path},
     {Group::kOutput, "l prepend-rank tag-output", "",
      "put [rank] before every line; [2.0] is rank 0 of what was spawned second", labels},
     {Group::kOutput, "output-filename", "DIR",
@@ -504,8 +570,8 @@ constexpr Option kOptions[] = {
      map_by},
     {Group::kPlacement, "nodes", "N",
      "divide the ranks among N virtual nodes, which share no memory and send through an imitated network: a "
-     "way to try on one machine what is meant for several; spawned ranks share one node; TASUKI_NODES sets "
-     "it too",
+     "way to try on one machine what is meant for several; with fewer ranks than N each has a node of its "
+     "own; spawned ranks share one node; TASUKI_NODES sets it too",
      nodes},
     {Group::kPlacement, "network", "model | fabric",
      "what carries packets between virtual nodes: the imitated network (when not given), or libfabric over "
@@ -523,15 +589,22 @@ constexpr Option kOptions[] = {
     {Group::kHosts, "host hosts H", "NAME:SLOTS,…",
      "the hosts to start ranks on, and the slots of each: how many ranks it gets before the next one (1 "
      "where "
-     "none is given); without this the hosts that Slurm, PBS, LSF or Grid Engine gave to this job, else this "
+     "none is given); where several programs name hosts each of them has its own; without this the hosts "
+     "that Slurm, PBS, LSF or Grid Engine gave to this job, else this "
      "machine alone",
      host},
     {Group::kHosts, "hostfile machinefile f", "FILE",
      "the same, a host on each line: NAME:SLOTS, or NAME slots=N", host_file},
     {Group::kHosts, "ppn perhost npernode N", "NUM", "ranks on each host before the next one",
      slots_per_host},
+    {Group::kHosts, "nooversubscribe", "",
+     "refuse more ranks than the hosts have slots, or this machine processors", fill_slots_only},
+    {Group::kHosts, "iface", "NAME",
+     "the network interface that ranks take; TASUKI_NET_INTERFACE sets it too", interface},
+    {Group::kHosts, "rmk", "NAME",
+     "refuse hosts of another batch system than this one: slurm, pbs, lsf or sge", batch_system},
     {Group::kHosts, "launcher bootstrap", "NAME",
-     "what starts ranks on other hosts: ssh, or slurm (srun), which is meant where Slurm gave the hosts",
+     "what starts ranks on other hosts: ssh, rsh, or slurm (srun), which is meant where Slurm gave the hosts",
      launcher},
     {Group::kHosts, "launcher-command launcher-exec", "COMMAND",
      "the same by a command of your own: it is run with a host's name and then a program with its arguments",
@@ -549,6 +622,10 @@ constexpr Option kOptions[] = {
     {Group::kJob, "configfile app appfile", "FILE",
      "read programs from FILE, one a line, each with its options", application_file},
     {Group::kJob, "genv", "NAME VALUE", "set a variable for the ranks of all programs", genv},
+    {Group::kJob, "genvlist", "A,B,…", "pass on only these of mpiexec's own variables to all programs",
+     envlist<true>},
+    {Group::kJob, "genvnone", "", "pass on none of mpiexec's own variables to any program",
+     env_all_or_none<true, Inherit::kNone>},
     {Group::kJob, "timeout", "SECONDS",
      "end the job after that time, with exit status 124; MPIEXEC_TIMEOUT sets it too", timeout},
     {Group::kJob, "initial-errhandler", "NAME",
@@ -610,15 +687,21 @@ constexpr Option kOptions[] = {
      "output; without a program: of a job that runs, until q",
      top},
     {Group::kDoctor, "job", "PID", "with several jobs that run: the mpiexec whose job is meant", job},
-    // What users of other launchers write, and what needs no doing here.
+    // What users of other launchers write, and what holds here without being asked for.
     {Group::kAccepted,
-     "oversubscribe nooversubscribe use-hwthread-cpus allow-run-as-root allow-overload quiet q no-local "
-     "disable-auto-cleanup cleanup display-map",
+     "oversubscribe use-hwthread-cpus allow-run-as-root allow-overload quiet q enable-auto-cleanup cleanup",
      "", "", nothing},
-    {Group::kAccepted, "envall genvall", "", "", envall},
+    {Group::kAccepted, "genvall", "", "", env_all_or_none<true, Inherit::kAll>},
+    {Group::kAccepted, "display-map", "", "", verbose},
     {Group::kAccepted, "agent", "", "", agent},
-    {Group::kAccepted, "rmk iface path localhost", "X", "", ignore_one},
-    {Group::kAccepted, "mca gmca omca prtemca pmixmca", "NAME VALUE", "", ignore_two},
+    // What they write, and mpiexec does not do: each is refused with its sentence.
+    {Group::kAccepted, "no-local nolocal", "", "name the hosts to use by --host", nullptr},
+    {Group::kAccepted, "disable-auto-cleanup", "", "a rank that fails always ends those connected to it",
+     nullptr},
+    {Group::kAccepted, "localhost", "", "hosts reach mpiexec through its launcher, by no name of its own",
+     nullptr},
+    {Group::kAccepted, "mca gmca omca prtemca pmixmca", "",
+     "parameters of Open MPI mean nothing here, leave it out; mpiexec --info lists what can be set", nullptr},
 };
 
 constexpr const char* kHeadings[] = {
@@ -638,63 +721,6 @@ bool any_name(const char* names, Use&& use) {
 }
 
 }  // namespace
-
-bool take_allocation(const GetEnvironment& get, const ReadFile& read, Options* options, std::string* error) {
-  if (!options->hosts.empty() || options->applications.empty() || options->spawn_socket >= 0) return true;
-  Allocation allocation;
-  if (!find_allocation(get, read, &allocation, error)) return false;
-  options->hosts = allocation.hosts;
-  if (!take_all_slots(options, error)) return false;
-  if (allocation.system == "Slurm" && !options->starter_given) options->starter.kind = RemoteStart::kSlurm;
-  return true;
-}
-
-bool take_all_slots(Options* options, std::string* error) {
-  if (options->hosts.empty() || options->applications.size() != 1 ||
-      options->applications.front().ranks_given)
-    return true;
-  std::int64_t slots = 0;
-  for (const HostSlots& host : options->hosts)
-    slots += options->slots_per_host > 0 ? options->slots_per_host : host.slots;
-  if (slots > kRanksMax) {
-    *error =
-        format("the hosts have %lld slots, more than the %d ranks that a job may have: give a number by -n",
-               static_cast<long long>(slots), kRanksMax);
-    return false;
-  }
-  options->applications.front().ranks = static_cast<int>(slots);
-  return true;
-}
-
-bool take_host_silence(const char* text, Options* options, std::string* error) {
-  double seconds = kSilenceDefault;
-  if (text == nullptr || parse_seconds(text, &seconds)) {
-    if (options->host_silence_seconds == kSilenceUnset) options->host_silence_seconds = seconds;
-    return true;
-  }
-  *error = format("TASUKI_HOST_SILENCE_SECONDS = \"%s\", expected a number of seconds above 0", text);
-  return false;
-}
-
-bool take_launcher_tree(const char* text, Options* options, std::string* error) {
-  if (text == nullptr) return true;
-  char* end = nullptr;
-  const long number = std::strtol(text, &end, 10);
-  if (end != text && *end == '\0' && number >= 0 && number <= static_cast<long>(kHostsMax)) {
-    if (options->starter.fan_out < 0) options->starter.fan_out = static_cast<int>(number);
-    return true;
-  }
-  *error = format("TASUKI_LAUNCHER_TREE = \"%s\", expected a number from 0 to %zu", text, kHostsMax);
-  return false;
-}
-
-bool parse_seconds(const std::string& word, double* seconds) {
-  char* end = nullptr;
-  const double number = std::strtod(word.c_str(), &end);
-  if (word.empty() || *end != '\0' || !std::isfinite(number) || number <= 0 || number > 1e9) return false;
-  *seconds = number;
-  return true;
-}
 
 const Option* find_option(const std::string& name) {
   for (const Option& option : kOptions) {
@@ -748,20 +774,15 @@ std::string help_text() {
     text += wrapped(option.help, kColumn, 100) + "\n";
   }
   text +=
-      "\nStandard input goes to rank 0; output comes as whole lines. When a rank dies, exits with an error "
-      "or\n"
-      "calls MPI_Abort, the job ends, and mpiexec says which rank it was and why. Ranks that a program "
-      "spawns\n"
-      "belong to its job; their standard input is empty. A program started without mpiexec may spawn as "
-      "well: "
-      "it\n"
-      "starts the mpiexec of its library's installation, or TASUKI_MPIEXEC, for that. The exit status is "
-      "that "
-      "of\n"
-      "the first failure (128 + n for signal n), 0 when there was none, 124 after --timeout, 125 by\n"
-      "--end-on-deadlock, 127 for a program that does not exist. Ctrl-C ends the job; Ctrl-\\ (SIGQUIT) says "
-      "what\n"
-      "its ranks are in, and it goes on. A program started without mpiexec is a job of one rank.\n";
+      "\nStandard input goes to rank 0; output comes as whole lines. When a rank dies, exits with an error\n"
+      "or calls MPI_Abort, the job ends, and mpiexec says which rank it was and why. Ranks that a program\n"
+      "spawns end with it, and it with them, until they have called MPI_Comm_disconnect; their standard\n"
+      "input is empty. A program started without mpiexec may spawn as well: it starts the mpiexec of its\n"
+      "library's installation, or TASUKI_MPIEXEC, for that. The exit status is that of the first failure\n"
+      "(128 + n for signal n), 0 when there was none, 124 after --timeout, 125 by --end-on-deadlock, 127\n"
+      "for a program that does not exist. Ctrl-C ends the job: the ranks get SIGINT, after two seconds\n"
+      "SIGTERM, then SIGKILL; a second Ctrl-C is SIGTERM at once. Ctrl-\\ (SIGQUIT) says what its ranks are\n"
+      "in, and it goes on. A program started without mpiexec is a job of one rank.\n";
   return text;
 }
 

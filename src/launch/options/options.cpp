@@ -47,14 +47,15 @@ bool parse_option(Parser& parser) {
     return parser.fail("unknown option " + parser.given + "; " + advice);
   }
   parser.wants = option->arguments;
+  if (option->apply == nullptr) return parser.fail("option " + parser.given + ": " + option->help);
   if (!option->apply(parser)) return false;
   if (parser.has_attached) return parser.fail("option " + parser.given + " takes no value");
   return true;
 }
 
 bool has_own_options(const Application& application) {
-  return application.ranks != 1 || !application.directory.empty() || !application.environment.empty() ||
-         application.inherit != Inherit::kAll;
+  return application.ranks != 1 || !application.directory.empty() || !application.path.empty() ||
+         !application.environment.empty() || application.inherit_given;
 }
 
 /// At ':' and at the end of the command line. After an application file no program needs to follow.
@@ -161,6 +162,18 @@ bool is_visit(const Parser& parser) {
          !has_own_options(parser.application);
 }
 
+/// What the options before one program mean for the others.
+void settle_applications(Options* options) {
+  std::vector<Application>& all = options->applications;
+  for (Application& application : all) {
+    if (application.inherit_given) continue;
+    application.inherit = options->inherit;
+    application.inherited = options->inherited;
+  }
+  const auto names_hosts = [](const Application& application) { return !application.hosts.empty(); };
+  if (!all.empty() && std::none_of(all.begin() + 1, all.end(), names_hosts)) all.front().hosts.clear();
+}
+
 }  // namespace
 
 bool parse_options(const std::vector<std::string>& words, Options* options, std::string* error) {
@@ -183,60 +196,9 @@ bool parse_options(const std::vector<std::string>& words, Options* options, std:
     good = parser.fail(
         format("--stdin %d: expected a rank below %d, or none", options->stdin_rank, options->ranks()));
   }
-  if (good && options->nodes > options->ranks()) {
-    good = parser.fail(format("--nodes %d: expected at most the number of ranks, which is %d", options->nodes,
-                              options->ranks()));
-  }
+  settle_applications(options);
   *error = parser.error;
   return good;
-}
-
-bool take_nodes(const char* text, Options* options, std::string* error) {
-  if (text == nullptr || *text == '\0' || options->nodes_given) return true;
-  char* end = nullptr;
-  const long nodes = std::strtol(text, &end, 10);
-  if (*end != '\0' || nodes < 1 || nodes > kRanksMax) {
-    *error = format("TASUKI_NODES = \"%s\", expected a number from 1 to %d", text, kRanksMax);
-    return false;
-  }
-  options->nodes = std::clamp(static_cast<int>(nodes), 1, std::max(1, options->ranks()));
-  return true;
-}
-
-bool parse_doctor(const std::string& word, DoctorForm* form) {
-  if (word != "text" && word != "json") return false;
-  *form = word == "json" ? DoctorForm::kJson : DoctorForm::kText;
-  return true;
-}
-
-bool parse_stall(const std::string& word, double* seconds) {
-  if (parse_seconds(word, seconds)) return true;
-  char* end = nullptr;
-  if (word.empty() || std::strtod(word.c_str(), &end) != 0 || *end != '\0') return false;
-  *seconds = 0;
-  return true;
-}
-
-bool take_doctor(const char* form, const char* stall, const char* end, Options* options, std::string* error) {
-  const auto given = [](const char* text) { return text != nullptr && *text != '\0'; };
-  if (given(form) && options->doctor == DoctorForm::kUnasked && !parse_doctor(form, &options->doctor)) {
-    *error = format("TASUKI_DOCTOR = \"%s\", expected text or json", form);
-    return false;
-  }
-  if (options->stall_seconds == kStallUnset) {
-    options->stall_seconds = kStallDefault;
-    if (given(stall) && !parse_stall(stall, &options->stall_seconds)) {
-      *error = format("TASUKI_STALL_SECONDS = \"%s\", expected a number of seconds, 0 for never", stall);
-      return false;
-    }
-  }
-  if (!given(end)) return true;
-  if (std::strcmp(end, "0") != 0 && std::strcmp(end, "1") != 0) {
-    *error = format("TASUKI_END_ON_DEADLOCK = \"%s\", expected 0 or 1", end);
-    return false;
-  }
-  options->end_on_deadlock = options->end_on_deadlock || *end == '1';
-  return true;
 }
 
 bool split_words(const std::string& line, std::vector<std::string>* words) {

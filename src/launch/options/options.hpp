@@ -26,9 +26,11 @@ struct Application {
   bool ranks_given = false;
   std::vector<std::string> command;  // the program and its arguments
   std::string directory;             // empty: mpiexec's own
-  std::string path;                  // where to look for the program; empty: PATH
+  std::string path;                  // folders in which the program is looked for; empty: those of PATH
+  std::string hosts;                 // as --host names them for this program alone; empty: those of the job
   std::vector<Assignment> environment;
   Inherit inherit = Inherit::kAll;
+  bool inherit_given = false;          // by the application itself, not for all of them
   std::vector<std::string> inherited;  // the names, for kListed
 };
 
@@ -52,6 +54,8 @@ inline constexpr double kStallDefault = 10;
 struct Options {
   std::vector<Application> applications;
   std::vector<Assignment> environment;  // for all applications
+  Inherit inherit = Inherit::kAll;      // the same, where they do not say otherwise
+  std::vector<std::string> inherited;
   bool labels = false;
   std::string output_directory;  // DIR/rank.N/stdout and stderr; empty: none
   std::string output_pattern;  // the file of a rank's standard output, "%r" is the rank; empty: mpiexec's own
@@ -61,11 +65,13 @@ struct Options {
   int universe_size = 0;       // 0: as many as there are processors
   BindTo bind_to = BindTo::kShare;
   MapBy map_by = MapBy::kCore;
-  int nodes = 1;  // virtual ones
+  int nodes = 1;  // virtual ones; a job of fewer ranks has one for each rank
   bool nodes_given = false;
   NodeOrder node_order = NodeOrder::kBlock;
-  std::vector<HostSlots> hosts;  // named by the user; empty: the batch system's, or this machine
-  int slots_per_host = 0;        // 0: as each host says
+  std::vector<HostSlots> hosts;   // named by the user; empty: the batch system's, or this machine
+  int slots_per_host = 0;         // 0: as each host says
+  bool fills_slots_only = false;  // a job of more ranks than slots is refused
+  std::string batch_system;       // the one that must have given the hosts; empty: any
   RemoteStarter starter;
   bool starter_given = false;
   double host_silence_seconds = kSilenceUnset;  // a host that is silent so long is lost
@@ -109,8 +115,8 @@ inline constexpr int kRanksMax = 1 << 16;  // of a job: far more than one machin
 /// Parses the words after "mpiexec". Returns false and one line in `error` when something is wrong.
 bool parse_options(const std::vector<std::string>& words, Options* options, std::string* error);
 
-/// Takes the number of virtual nodes that the environment names, where the command line gives none: as many
-/// as there are ranks at most. Returns false, and one line in `error`, when it is no number above 0.
+/// Takes the number of virtual nodes that the environment names, where the command line gives none. Returns
+/// false, and one line in `error`, when it is no number above 0.
 bool take_nodes(const char* text, Options* options, std::string* error);
 
 /// Takes the hosts that a batch system gave to this job, where the command line names none. Returns false,

@@ -157,8 +157,9 @@ bool Preparation::find_programs(World* world, Refusal* refusal) const {
     const FoundProgram& program =
         world->programs.emplace_back(find_program(application.command[0], directory, path));
     if (program.error != 0) {
+      const std::string places = application.path.empty() ? "PATH" : application.path;
       *refusal = cannot_run(first_rank, application.command[0], program.error,
-                            program.searched_path ? " (searched PATH)" : "");
+                            program.searched_path ? " (searched " + places + ")" : "");
       return false;
     }
     first_rank += application.ranks;
@@ -220,7 +221,7 @@ void Preparation::choose_heap(const Application& application, int ranks, const c
 bool Preparation::make_segment(World* world, std::uint64_t job_id, Refusal* refusal) const {
   std::vector<int> applications;
   for (const Rank& rank : world->ranks) applications.push_back(static_cast<int>(rank.application));
-  const int nodes = world->spawned() ? 1 : options_.nodes;
+  const int nodes = world->spawned() ? 1 : std::min(options_.nodes, world->size());
   const std::vector<int> node_of_rank = world->placement.spread()
                                             ? world->placement.nodes()
                                             : plan_nodes(world->size(), nodes, options_.node_order);
