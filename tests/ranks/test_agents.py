@@ -397,7 +397,7 @@ def test_a_launcher_that_does_not_reach_the_host(mpiexec, command, told):
         (["--host", "a:0"], "'a:0': expected a number of slots"),
         (["--host", "-oX"], "'-oX' is no host"),
         (["--hostfile", "/no/such"], "cannot read the host file '/no/such'"),
-        (["--launcher", "pigeon"], "--launcher pigeon: expected ssh or slurm"),
+        (["--launcher", "pigeon"], "--launcher pigeon: expected ssh, rsh or slurm"),
         (["--launcher-command", ""], "expected a command"),
         (["--prefix", "here"], "--prefix here: expected a directory"),
         (["--host-silence", "never"], "--host-silence never: expected a number"),

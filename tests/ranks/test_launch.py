@@ -15,7 +15,7 @@ import sys
 import time
 
 import pytest
-from harness import PREFIX, RANKS, clean_environment
+from harness import PREFIX, RANKS, SLOWER, clean_environment
 
 MPIEXEC = str(PREFIX / "bin" / "mpiexec")
 END_SECONDS_MAX = 20  # far less than what the ranks sleep for; that they end is looked at, and not how fast
@@ -353,6 +353,7 @@ def test_a_terminal_that_hangs_up_ends_the_job(tmp_path):
     assert not any(is_alive(pid) for pid in pids)
 
 
+@pytest.mark.skipif(SLOWER > 1, reason="an emulator makes no process that shares mpiexec's memory")
 def test_ranks_share_one_session_that_is_not_mpiexecs(mpiexec):
     """So they have processors' time of their own where the kernel divides it by sessions (autogroup)."""
     script = "import os; print(os.getsid(0), os.getpgid(0) == os.getpid())"

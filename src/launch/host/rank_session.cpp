@@ -63,12 +63,13 @@ int RankSession::serve(void* argument) {
   sigprocmask(SIG_SETMASK, &all, nullptr);
   setsid();
   for (;;) {
+    desk.started = start_program(*desk.start, desk.launcher);
     desk.hand_over(kCallers);
     while (!desk.is_turn_of(kHelpers)) desk.sleep_while(kCallers, nullptr);
-    desk.started = start_program(*desk.start, desk.launcher);
   }
 }
 
+/// Makes the helper, whose turn it is.
 void RankSession::begin() {
   begun_ = true;
   void* const memory = mmap(nullptr, kHelperStackBytes, PROT_READ | PROT_WRITE,
@@ -78,7 +79,6 @@ void RankSession::begin() {
   desk_->launcher = getpid();
   helper_ =
       clone(&RankSession::serve, stack_ + kHelperStackBytes, CLONE_VM | CLONE_FILES | SIGCHLD, desk_.get());
-  if (helper_ > 0) helper_answers();
 }
 
 /// Waits for the caller's turn. Returns false where the helper has ended meanwhile.
@@ -93,9 +93,10 @@ bool RankSession::helper_answers() {
 }
 
 Started RankSession::start(const Start& start) {
-  if (!begun_) begin();
-  if (helper_ > 0) {
-    desk_->start = &start;
+  desk_->start = &start;
+  if (!begun_) {
+    begin();
+  } else if (helper_ > 0) {
     desk_->hand_over(kHelpers);
   }
   const bool good = helper_ > 0 && helper_answers();

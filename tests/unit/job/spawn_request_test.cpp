@@ -13,6 +13,7 @@ namespace {
 SpawnRequest sample() {
   SpawnRequest request;
   request.parent_port = "tasuki:1.2.3";
+  request.spawner = 0x123456789abcdef0;
   request.programs.push_back({3, {"./program", "one word", ""}, "/some/where", "", ""});
   request.programs.push_back({1, {"python3"}, "", "/bin:/usr/bin", "mpi_errors_return"});
   return request;
@@ -22,6 +23,7 @@ TEST(SpawnRequests, ComeBackAsTheyWere) {
   SpawnRequest read;
   ASSERT_TRUE(decode(encode(sample()), &read));
   EXPECT_EQ(read.parent_port, "tasuki:1.2.3");
+  EXPECT_EQ(read.spawner, 0x123456789abcdef0u);
   ASSERT_EQ(read.programs.size(), 2u);
   EXPECT_EQ(read.programs[0].ranks, 3);
   EXPECT_EQ(read.programs[0].command, (std::vector<std::string>{"./program", "one word", ""}));
@@ -32,6 +34,22 @@ TEST(SpawnRequests, ComeBackAsTheyWere) {
   SpawnAnswer answer;
   ASSERT_TRUE(decode(encode(SpawnAnswer{"no such program"}), &answer));
   EXPECT_EQ(answer.error, "no such program");
+}
+
+TEST(SpawnRequests, ReportsOfConnectionsComeBackToo) {
+  const std::string whole = encode(ConnectionReport{7, 3, {0xffffffffffffffff, 1}});
+  ConnectionReport read;
+  ASSERT_TRUE(decode(whole, &read));
+  EXPECT_EQ(read.job, 7u);
+  EXPECT_EQ(read.rank, 3);
+  EXPECT_EQ(read.connected, (std::vector<std::uint64_t>{0xffffffffffffffff, 1}));
+  ASSERT_TRUE(decode(encode(ConnectionReport{7, 3, {}}), &read));
+  EXPECT_TRUE(read.connected.empty());
+  for (std::size_t length = 0; length < whole.size(); ++length)
+    EXPECT_FALSE(decode(whole.substr(0, length), &read)) << length;
+  EXPECT_FALSE(decode(whole + "x", &read));
+  EXPECT_FALSE(decode(encode(ConnectionReport{7, -1, {}}), &read));
+  EXPECT_FALSE(decode(encode(sample()), &read));
 }
 
 TEST(SpawnRequests, WhatIsCutShortOrLongerOrOtherIsRefused) {

@@ -141,6 +141,18 @@ TEST_F(Service, AnswersAboutNames) {
   close(fd);
 }
 
+TEST_F(Service, TakesReportsOfConnections) {
+  const int fd = connected();
+  EXPECT_TRUE(write_message(fd, encode(ConnectionReport{1, 2, {3, 4}})));
+  turn();
+  std::string message;
+  SpawnAnswer read;
+  EXPECT_TRUE(read_message(fd, &message) && decode(message, &read));
+  EXPECT_EQ(read.error, "");
+  EXPECT_EQ(handler_.connected, (std::vector<std::uint64_t>{3, 4}));
+  close(fd);
+}
+
 TEST_F(Service, SurvivesNoise) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 300; ++round) {
