@@ -99,7 +99,8 @@ Started RankSession::start(const Start& start) {
   } else if (helper_ > 0) {
     desk_->hand_over(kHelpers);
   }
-  const bool good = helper_ > 0 && helper_answers();
+  const bool has_answered = helper_ > 0 && helper_answers();
+  const bool good = has_answered && desk_->started.pid > 0;  // else the helper may not make processes
   Started started = good ? desk_->started : start_program(start, getpid());
   if (started.error == 0) return started;
   if (started.pid > 0) wait_for_end(started.pid);

@@ -31,7 +31,7 @@ class RankSession {
   RankSession& operator=(const RankSession&) = delete;
 
   /// Starts the program in the session, as a child of the caller; returns as start_program() does. Where the
-  /// helper cannot be made or is gone, the program begins in the caller's session.
+  /// helper cannot be made, is gone or may make no process, the program begins in the caller's session.
   Started start(const Start& start);
 
  private:

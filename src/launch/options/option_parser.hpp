@@ -15,6 +15,9 @@ struct Parser {
   bool in_file = false;       // inside an application file
   bool wants_program = true;  // at the beginning and after ':', until a program or an application file comes
 
+  std::string mapped_by;  // the word of --map-by; empty: not given
+  std::string ranked_by;  // the same of --rank-by
+
   const std::vector<std::string>* words = nullptr;
   std::size_t next = 0;    // the word to be read
   std::string given;       // the option as it was written, for messages

@@ -338,7 +338,12 @@ bool bind_to(Parser& parser) {
 
 bool map_by(Parser& parser) {
   std::string word;
+  const bool ranks_only = parser.given.ends_with("rank-by");
   if (!take_with_modifiers(parser, &word)) return false;
+  std::string& other = ranks_only ? parser.mapped_by : parser.ranked_by;
+  if (!other.empty() && other != word)
+    return parser.fail("--map-by and --rank-by differ: ranks are numbered as they are mapped here");
+  (ranks_only ? parser.ranked_by : parser.mapped_by) = word;
   const struct {
     const char* name;
     MapBy value;

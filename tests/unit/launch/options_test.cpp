@@ -101,6 +101,9 @@ TEST(Options, RefusesWhatItWouldNotDo) {
     EXPECT_NE(error_of({option, "x", "a"}).find(std::string("option ") + option + ": "), std::string::npos);
   EXPECT_NE(error_of({"--map-by", "socket:PE=2", "a"}).find("the modifier pe=2 is unknown"),
             std::string::npos);
+  EXPECT_EQ(error_of({"--map-by", "socket", "--rank-by", "core", "a"}),
+            "--map-by and --rank-by differ: ranks are numbered as they are mapped here");
+  EXPECT_EQ(parsed({"--rank-by", "node", "--map-by", "node", "a"}).node_order, NodeOrder::kCyclic);
   EXPECT_NE(error_of({"-rmk", "user", "a"}).find("expected slurm, pbs, lsf or sge"), std::string::npos);
   const auto no_variable = [](const char*) -> const char* { return nullptr; };
   const auto no_file = [](const std::string&, std::string*) { return false; };
