@@ -40,6 +40,7 @@ PROGRAMS = {
     "collectives.c": "collectives: right",
     "windows.c": "windows: right",
     "files.c": "files: right",
+    "freed.c": "freed: right",
 }
 
 

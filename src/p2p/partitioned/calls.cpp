@@ -64,10 +64,9 @@ Code psend_init(Process& process, const void* buf, int partitions, Count count, 
   if (!has_memory_for(static_cast<std::size_t>(partitions) / 8, 1))  // PartitionedSend::ready
     return fail_memory(process, "partitions", partitions);
   PointToPoint& p2p = *process.p2p;
-  PartitionedSend* made = p2p.partitioned->sends.make(buf, partitions, count, *datatype, dest, *comm);
+  PartitionedSend* made = p2p.partitioned->sends.make(buf, partitions, count, *datatype, dest, tag, *comm);
   *request = made;
   if (dest == kProcNull) return kSuccess;
-  made->endpoint = comm->endpoint(dest);
   OfferHeader offer{.lead = lead_word(PacketKind::kPartitionedOffer, comm->rank),
                     .tag = tag,
                     .context = comm->context,
@@ -91,8 +90,12 @@ Code precv_init(Process& process, void* buf, int partitions, Count count, Dataty
   PartitionedReceive* made = engine.receives.make(buf, partitions, count, *datatype, source, tag, *comm);
   *request = made;
   if (source == kProcNull) return kSuccess;
-  ArrivedMessage* const arrived = engine.matching.post(comm->context, made);
-  if (arrived == nullptr) return kSuccess;
+  ArrivedMessage* const arrived = engine.matching.find_arrived(comm->context, source, tag);
+  if (arrived == nullptr) {
+    made->place = engine.places.make(*made);
+    engine.matching.post(comm->context, made->place);
+    return kSuccess;
+  }
   engine.matching.remove(arrived);
   const Ref<Message> offer(static_cast<Message*>(arrived));
   OfferHeader header;

@@ -21,7 +21,7 @@ Code MessageChecks::compare_offer(const PartitionedReceive& receive, const Offer
   return receive.comm->process.fail(
       kErrType,
       "partitioned message from rank %d, tag %d: sent as %s, received as %s, expected the same basic types",
-      receive.source, receive.tag,
+      receive.peer, receive.tag,
       basic_types_text(offer.types, static_cast<std::uint16_t>(offer.basic)).c_str(),
       basic_types_text(types.hash.hash, types.mixed ? std::uint16_t{0} : types.only).c_str());
 }

@@ -36,6 +36,13 @@ int overlap_end(int index, int partitions, int others) {
   return static_cast<int>(((Count{index} + 1) * others + partitions - 1) / partitions);
 }
 
+bool has_posted(const MatchQueue& queue) {
+  for (std::size_t source = 0; source < queue.lanes.size(); ++source) {
+    if (queue.lanes[source].posted.first != nullptr) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 // ----- the sender ------------------------------------------------------------------------------------------
@@ -129,8 +136,13 @@ void PartitionedSend::all_pushed() {
 
 // ----- the receiver ----------------------------------------------------------------------------------------
 
+OfferPlace::OfferPlace(PartitionedReceive& its_receive) : receive(&its_receive) {
+  source = its_receive.peer;
+  tag = its_receive.tag;
+}
+
 PartitionedReceive::~PartitionedReceive() {
-  if (queue != nullptr) comm->process.p2p->partitioned->matching.remove(this);
+  if (place != nullptr) place->receive = nullptr;
 }
 
 Code PartitionedReceive::start() {
@@ -152,8 +164,8 @@ Code PartitionedReceive::start() {
 }
 
 void PartitionedReceive::match(int from_endpoint, const OfferHeader& offer) {
+  if (from_endpoint != endpoint) comm->process.p2p->damaged_source(from_endpoint);
   matched = true;
-  endpoint = from_endpoint;
   sender = offer.sender;
   sender_bytes = static_cast<Count>(offer.bytes);
   if (MessageChecks* const checks = comm->process.p2p->checks.get())
@@ -164,7 +176,7 @@ void PartitionedReceive::match(int from_endpoint, const OfferHeader& offer) {
 void PartitionedReceive::clear_sender() {
   const Count capacity = cursor.total_bytes();
   bytes_wanted = std::min(sender_bytes, capacity);
-  status.source = source;
+  status.source = peer;
   status.tag = tag;
   status.bytes = bytes_wanted;
   status.error = mismatch;
@@ -172,7 +184,7 @@ void PartitionedReceive::clear_sender() {
     status.error = comm->process.fail(
         sender_bytes > capacity ? kErrTruncate : kErrCount,
         "partitioned message of %lld bytes from rank %d, tag %d, expected the %lld of the receive buffer",
-        static_cast<long long>(sender_bytes), source, tag, static_cast<long long>(capacity));
+        static_cast<long long>(sender_bytes), peer, tag, static_cast<long long>(capacity));
   }
   PointToPoint& p2p = *comm->process.p2p;
   const StridedBuffer shared =
@@ -242,8 +254,13 @@ void Partitioned::offer(const Packet& packet) {
   if (bytes < 0 || (header.basic != 0 && (header.basic > UINT16_MAX ||
                                           basic_info(static_cast<std::uint16_t>(header.basic)) == nullptr)))
     p2p.damaged(packet, "the offer of a partitioned message of a wrong size");
-  if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {
-    return static_cast<PartitionedReceive*>(posted)->match(packet.source, header);
+  if (PostedReceive* const posted = matching.match_arrival(header.context, source, header.tag)) {
+    auto* const place = static_cast<OfferPlace*>(posted);
+    PartitionedReceive* const receive = place->receive;
+    places.destroy(place);
+    if (receive == nullptr) return drop_offer(header.context);
+    receive->place = nullptr;
+    return receive->match(packet.source, header);
   }
   p2p.check_source(packet, source);
   Message* message = p2p.messages.make();
@@ -315,6 +332,16 @@ void Partitioned::forget(Context context) {
     matching.remove(message);
     release(message);
   }
+  if (has_posted(*queue)) {
+    ended.insert(context);
+  } else {
+    matching.forget(context);
+  }
+}
+
+void Partitioned::drop_offer(Context context) {
+  if (!ended.contains(context) || has_posted(*matching.find(context))) return;
+  ended.erase(context);
   matching.forget(context);
 }
 

@@ -21,11 +21,14 @@
 //  1. A receiver starts a cycle only when the one before is over; so a sender has at most one start that it
 //     has not used.
 //  2. A PartitionedSend stands in Peer::partitioned exactly when it is cleared and has something pending.
+//  3. A receive has an OfferPlace exactly as long as it is not matched. The place of a receive that was freed
+//     before stays in the matching and takes its offer, so that the pairs behind it match as they should.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <new>
+#include <set>
 #include <vector>
 
 #include "base/types.hpp"
@@ -43,12 +46,14 @@ struct PointToPoint;
 /// A buffer of `partitions` equal partitions.
 struct PartitionedRequest : Request {
   PartitionedRequest(RequestType its_type, int partition_count, Count elements, Datatype& element_type,
-                     int peer_rank, Comm& on)
+                     int peer_rank, int message_tag, Comm& on)
       : Request(its_type, on),
         partitions(partition_count),
         partition_bytes(elements * element_type.size),
         datatype(Ref<Datatype>::share(&element_type)),
         peer(peer_rank),
+        tag(message_tag),
+        endpoint(peer_rank == kProcNull ? 0 : on.endpoint(peer_rank)),
         cursor(element_type, elements * partition_count) {
     persistent = true;
   }
@@ -56,8 +61,9 @@ struct PartitionedRequest : Request {
   const int partitions;
   const Count partition_bytes;
   Ref<Datatype> datatype;
-  const int peer;    // rank in the communicator, or kProcNull
-  int endpoint = 0;  // the same in the job
+  const int peer;  // rank in the communicator, or kProcNull
+  const int tag;
+  const int endpoint;  // the peer's number in the job
   PackCursor cursor;
   Count bytes_wanted = 0;  // of a cycle: what both ends hold
 };
@@ -65,9 +71,9 @@ struct PartitionedRequest : Request {
 struct PartitionedSend final : PartitionedRequest {
   /// A message of no partitions is sent as one partition of no elements.
   PartitionedSend(const void* data, int partition_count, Count elements, Datatype& element_type, int dest,
-                  Comm& on)
+                  int message_tag, Comm& on)
       : PartitionedRequest(RequestType::kPartitionedSend, partition_count == 0 ? 1 : partition_count,
-                           partition_count == 0 ? 0 : elements, element_type, dest, on),
+                           partition_count == 0 ? 0 : elements, element_type, dest, message_tag, on),
         has_none(partition_count == 0),
         buffer(data),
         ready(static_cast<std::size_t>(partitions)),
@@ -104,21 +110,26 @@ struct PartitionedSend final : PartitionedRequest {
   StridedBuffer there;  // the receiver's buffer, where this rank can write to it; else none
 };
 
-struct PartitionedReceive final : PartitionedRequest, PostedReceive {
+struct PartitionedReceive;
+
+/// Where a receive waits in the matching for its sender's offer.
+struct OfferPlace final : PostedReceive {
+  explicit OfferPlace(PartitionedReceive& its_receive);
+  PartitionedReceive* receive;  // null: it was freed
+};
+
+struct PartitionedReceive final : PartitionedRequest {
   PartitionedReceive(void* data, int partition_count, Count elements, Datatype& element_type, int from,
-                     int with_tag, Comm& on)
+                     int message_tag, Comm& on)
       : PartitionedRequest(RequestType::kPartitionedReceive, partition_count, elements, element_type, from,
-                           on),
+                           message_tag, on),
         buffer(data),
-        lacking(static_cast<std::size_t>(partition_count)) {
-    source = from;
-    tag = with_tag;
-  }
+        lacking(static_cast<std::size_t>(partition_count)) {}
   ~PartitionedReceive() override;
   static void operator delete(PartitionedReceive* request, std::destroying_delete_t);
   Code start() override;
 
-  /// The offer of the request `from` at that endpoint is for this receive.
+  /// The offer that came from that endpoint is for this receive.
   void match(int from_endpoint, const OfferHeader& offer);
   /// Sends the sender a packet: the buffer is ready.
   void clear_sender();
@@ -130,6 +141,7 @@ struct PartitionedReceive final : PartitionedRequest, PostedReceive {
 
   void* buffer;
   std::vector<Count> lacking;  // bytes, or partitions of the sender, that each partition waits for
+  OfferPlace* place = nullptr;
   bool matched = false;
   bool is_shared = false;  // the sender knows where the buffer lies
   RequestId sender = 0;
@@ -146,12 +158,16 @@ struct Partitioned {
   void offer(const Packet& packet);
   void started(const Packet& packet);
   void partition(const Packet& packet);
-  /// Drops the offers on a communicator that goes away.
+  /// Drops the offers on a communicator that goes away, and the queue once no freed receive waits in it.
   void forget(Context context);
+  /// An offer has come for a receive that was freed.
+  void drop_offer(Context context);
 
   PointToPoint& p2p;
   QueueLevels levels;         // not shown by any variable
-  Matching matching{levels};  // offers and receives that wait for each other
+  Matching matching{levels};  // offers, and places of receives, that wait for each other
+  SlotPool<OfferPlace> places;
+  std::set<Context> ended;  // of communicators that are gone: freed receives wait for offers there
   SlotPool<PartitionedSend> sends;
   SlotPool<PartitionedReceive> receives;
 };

@@ -10,6 +10,7 @@
 #include "object/api.hpp"
 #include "p2p/call/api.hpp"
 #include "p2p/partitioned/api.hpp"
+#include "p2p/partitioned/partitioned.hpp"
 #include "p2p/ranks.hpp"
 
 namespace tasuki::test {
@@ -427,6 +428,103 @@ TEST(Partitioned, ProcNullAndRequestsThatNobodyMatches) {
     EXPECT_EQ(api::request_free(process, &receive), 0);
     EXPECT_EQ(api::comm_free(process, &comm), 0);
   });
+}
+
+/// One pair that works, whatever there was before it.
+void expect_a_pair_works(Rank& on, std::uint32_t seed) {
+  Bytes data(300);
+  Request* request = on.rank == 0 ? psend(on, data, 3, 1) : precv(on, data, 3, 0);
+  if (on.rank == 0) std::ranges::copy(pattern(data.size(), seed), data.begin());
+  EXPECT_EQ(api::start(on.process, &request), 0);
+  if (on.rank == 0) EXPECT_EQ(api::pready_range(on.process, 0, 2, request), 0);
+  EXPECT_EQ(on.wait(request), 0);
+  EXPECT_EQ(data, pattern(data.size(), seed));
+  EXPECT_EQ(api::request_free(on.process, &request), 0);
+}
+
+/// REQUIRES: all that was sent has arrived.
+void expect_nothing_left(Rank& on) {
+  Partitioned& engine = *on.process.p2p->partitioned;
+  const auto expect_empty = [](const char* what, auto& pool) {
+    int left = 0;
+    pool.for_each([&left](const auto&) { ++left; });
+    EXPECT_EQ(left, 0) << what;
+  };
+  expect_empty("sends", engine.sends);
+  expect_empty("receives", engine.receives);
+  expect_empty("places", engine.places);
+  engine.matching.for_each([](const MatchQueue& queue) { EXPECT_EQ(queue.arrived.first, nullptr); });
+  EXPECT_TRUE(engine.ended.empty());
+}
+
+TEST(Partitioned, PairsThatAreFreedUnstartedLeaveNothing) {
+  // Initialises and frees the send (S, s) and the receive (R, r) in every order.
+  for (const std::string order : {"SsRr", "SRsr", "SRrs", "RSsr", "RSrs", "RrSs"}) {
+    on_both_networks(2, [&](Rank& on) {
+      Bytes data(300);
+      for (std::uint32_t lap = 0; lap < 20; ++lap) {
+        Request* request = nullptr;
+        for (const char step : order) {
+          if (on.rank == 0 && step == 'S') request = psend(on, data, 3, 1);
+          if (on.rank == 1 && step == 'R') request = precv(on, data, 3, 0);
+          if (step == (on.rank == 0 ? 's' : 'r')) EXPECT_EQ(api::request_free(on.process, &request), 0);
+          if (lap % 2 == 0) on.barrier();
+        }
+        if (lap % 3 == 0) expect_a_pair_works(on, lap);
+      }
+      expect_a_pair_works(on, 99);
+      on.barrier();
+      expect_nothing_left(on);
+    });
+  }
+}
+
+TEST(Partitioned, AFreedCommunicatorKeepsNothingForFreedReceives) {
+  on_both_networks(2, [](Rank& on) {
+    Bytes data(8);
+    Comm* comm = nullptr;
+    for (int lap = 0; lap < 3; ++lap) {
+      EXPECT_EQ(api::comm_dup(on.process, on.world, &comm), 0);
+      const Context context = comm->context;
+      if (on.rank == 0) on.barrier();  // the receiver is done with the communicator before any offer comes
+      Request* requests[2];
+      for (int tag = 0; tag < 2; ++tag) {
+        on.rank == 0
+            ? api::psend_init(on.process, data.data(), 2, 4, on.byte, 1, tag, comm, nullptr, &requests[tag])
+            : api::precv_init(on.process, data.data(), 2, 4, on.byte, 0, tag, comm, nullptr, &requests[tag]);
+      }
+      for (Request*& request : requests) EXPECT_EQ(api::request_free(on.process, &request), 0);
+      EXPECT_EQ(api::comm_free(on.process, &comm), 0);
+      if (on.rank == 1) on.barrier();
+      on.barrier();
+      EXPECT_EQ(on.process.p2p->partitioned->matching.find(context), nullptr);
+    }
+    expect_nothing_left(on);
+  });
+}
+
+TEST(Partitioned, ARequestIsFreedOnceItsCycleIsOver) {
+  for (const bool awaited : {true, false}) {  // or known to be over by MPI_Request_get_status alone
+    on_both_networks(2, [&](Rank& on) {
+      for (std::uint32_t lap = 0; lap < 6; ++lap) {
+        Bytes data(300);
+        Request* request = on.rank == 0 ? psend(on, data, 3, 1) : precv(on, data, 3, 0);
+        if (on.rank == 0) std::ranges::copy(pattern(data.size(), lap), data.begin());
+        EXPECT_EQ(api::start(on.process, &request), 0);
+        if (on.rank == 0) EXPECT_EQ(api::pready_range(on.process, 0, 2, request), 0);
+        if (awaited) EXPECT_EQ(on.wait(request), 0);
+        for (bool flag = false; !flag; std::this_thread::yield()) {
+          EXPECT_EQ(api::request_get_status(on.process, request, &flag, nullptr), 0);
+        }
+        EXPECT_EQ(data, pattern(data.size(), lap));
+        if (lap % 3 == on.rank) on.barrier();  // one end first, or both at once
+        EXPECT_EQ(api::request_free(on.process, &request), 0);
+        if (lap % 3 == 1 - on.rank) on.barrier();
+      }
+      on.barrier();
+      expect_nothing_left(on);
+    });
+  }
 }
 
 }  // namespace
