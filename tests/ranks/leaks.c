@@ -120,6 +120,16 @@ static void leave_message(void) {
   if (is_clean) MPI_Recv(got, 20, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/// A partitioned message that no MPI_Precv_init matches.
+static void leave_offer(void) {
+  MPI_Request request;
+  MPI_Psend_init(data, 2, 10, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  MPI_Request_free(&request);
+  if (!is_clean) return;
+  MPI_Precv_init(got, 2, 10, MPI_INT, (rank + size - 1) % size, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  MPI_Request_free(&request);
+}
+
 /// A message that goes with its communicator.
 static void leave_lost(void) {
   MPI_Comm comm;
@@ -160,6 +170,7 @@ static const struct {
     {"persistent", leave_persistent},
     {"matched", leave_matched},
     {"message", leave_message},
+    {"offer", leave_offer},
     {"lost", leave_lost},
     {"late", leave_nothing_late},
 };

@@ -205,6 +205,17 @@ Code refuse_to_start(Process& process) {
   return process.fail(kErrRequest, "the request is not persistent, expected one made by an _init call");
 }
 
+/// A partitioned message that one end gives up would keep the other end waiting for ever (MPI 4.2.1).
+Code refuse_under_way(Process& process, Request& request, const char* done_to_it) {
+  const bool partitioned = request.request_type == RequestType::kPartitionedSend ||
+                           request.request_type == RequestType::kPartitionedReceive;
+  if (!partitioned || !request.active || request.done) return kSuccess;
+  const Code code = process.fail(
+      kErrRequest, "the partitioned request is active and cannot be %s, expected it to be completed first",
+      done_to_it);
+  return blame_owner(process, request, code);
+}
+
 }  // namespace
 
 [[gnu::cold, gnu::noinline]] Code blame_owner(Process& process, Request& request, Code code) {
@@ -349,13 +360,15 @@ Code request_get_status_some(Process& process, Count incount, Request* const* re
 }
 
 Code request_free(Process& process, Request** request) {
+  if (const Code code = refuse_under_way(process, **request, "freed")) return code;
   const Ref<Request> last(std::exchange(*request, nullptr));
   if (last->has_pending_buffers) give_buffers_back(process, *last);  // no call will wait for it
   if (last->request_type != RequestType::kGeneralized) return kSuccess;
   return static_cast<GeneralizedRequest&>(*last).let_go();
 }
 
-Code cancel(Process&, Request* request) {
+Code cancel(Process& process, Request* request) {
+  if (const Code code = refuse_under_way(process, *request, "cancelled")) return code;
   const Ref<Request> alive = Ref<Request>::share(request);
   return request->cancel();
 }

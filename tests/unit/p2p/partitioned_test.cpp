@@ -348,6 +348,11 @@ TEST(Partitioned, WrongUseIsRefusedAndDoesNoHarm) {
     EXPECT_EQ(api::start(process, &receive), 0);
     refused(api::start(process, &send), kErrRequest);
     refused(api::start(process, &receive), kErrRequest);
+    for (Request* request : {send, receive}) {
+      refused(api::cancel(process, request), kErrRequest);
+      refused(api::request_free(process, &request), kErrRequest);
+      EXPECT_NE(request, nullptr);
+    }
     refused(api::pready(process, 4, send), kErrArg);
     refused(api::pready(process, -1, send), kErrArg);
     refused(api::pready_range(process, 2, 1, send), kErrArg);
