@@ -28,6 +28,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "link/peer_address.hpp"
 
@@ -114,6 +115,16 @@ enum class Found : std::uint8_t {
 struct SmallPacket {
   HeadWords head;
   std::uint32_t bytes;
+};
+
+/// What a rank knows of its packets to a rank on another host, and of those from there. Where each of two
+/// has what the other one has sent, and nothing waits, nothing is on its way between them.
+struct PairCounts {
+  int endpoint = 0;
+  std::uint32_t sent = 0;     // to it
+  std::uint32_t come = 0;     // from it
+  std::uint32_t waiting = 0;  // copies by keys that are not over, and a first packet before it is heard
+  std::int64_t still_ns = 0;  // for so long none of this has changed; 0: nobody has looked
 };
 
 class PacketSink {
@@ -291,6 +302,9 @@ class Link {
   virtual bool open_port(std::uint64_t) { return false; }
   virtual void close_port(std::uint64_t) {}
   virtual PortState port_state(const PeerAddress&, std::uint64_t) { return PortState::kClosed; }
+
+  /// Appends what has gone to and come from each rank of the job on another host: for reports.
+  virtual void add_pair_counts(std::vector<PairCounts>* /*list*/) {}
 
   // --- for a link that is put before this one ---
 

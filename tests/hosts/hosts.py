@@ -379,8 +379,26 @@ class Hosts:
         """Loses this part of the packets to a host."""
         self._filter(index, f"numgen random mod 100 < {percent}")
 
+    def _connections(self, index, how=""):
+        """(port at the other end, port here) of each TCP connection between hosts that is open, but ssh's."""
+        high = "sport gt :1023 and dport gt :1023"
+        done = self.hosts[index].run(["ss", f"-Htn{how}", "state", "established", high])
+        ends = [line.split()[2:4] for line in done.stdout.splitlines()]
+        found = [(there.rpartition(":")[2], here.rpartition(":")[2]) for here, there in ends]
+        assert found, done.text
+        return found
+
+    def reset_connections(self, index):
+        """Ends the connections of a host: both ends are told by a reset."""
+        self._connections(index, how="K")
+
+    def drop_connections(self, index):
+        """What comes to a host by the connections that are open now is lost."""
+        for there, here in self._connections(index):
+            self._filter(index, f"tcp sport {there} tcp dport {here}")
+
     def open_network(self, index):
-        """Takes back what firewall_new_connections and lose did to a host."""
+        """Takes back what firewall_new_connections, drop_connections and lose did to a host."""
         self._configure(self.hosts[index].pid, "nft", "flush ruleset")
 
     def limit_rate(self, index, rate):

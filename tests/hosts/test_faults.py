@@ -79,6 +79,84 @@ def test_a_stopped_job_goes_on(make_hosts, traffic):
     assert [host.leftovers() for host in hosts] == [[], []]
 
 
+# ----- connections that fail while all ranks live ----------------------------------------------------------
+
+TELLS = r"rank \d on node\d .* (has lost the connection to|cannot reach) rank \d on node\d "
+
+
+def start_small(hosts, program, what, seconds, each=1, options=(), environment=SETTINGS):
+    """A job that sends little (traffic.c), whose ranks have talked to one another."""
+    words = [
+        faults.MPIEXEC,
+        *options,
+        "--host",
+        f"node1:{each},node2:{each}",
+        program,
+        "small",
+        seconds,
+        what,
+    ]
+    job = hosts[0].popen(words, environment=environment)
+    assert job.stdout.readline() == "running\n", job.communicate(timeout=10)
+    return job
+
+
+def expect_an_end(hosts, job):
+    """The job ends as it should, or with one sentence that names a pair; no program is blamed."""
+    outcome = faults.watch(hosts, job, (0, 1), time.monotonic(), 60)
+    if outcome.seconds is None:
+        hosts.kill_started()
+        job.kill()
+    out, said = job.communicate(timeout=10)
+    assert outcome.seconds is not None and outcome.left == [], (outcome, said)
+    assert "certain" not in said, said
+    if outcome.status == 0:
+        assert out == "ended\n" and said == "", (out, said)
+    else:
+        assert len(re.findall(TELLS, said)) == 1, said
+    return outcome
+
+
+@pytest.mark.parametrize(
+    "what, each",
+    [(what, 1) for what in ("barrier", "send", "allreduce", "pingpong", "put", "atomic")]
+    + [("barrier", 2), ("allreduce", 2)],
+)
+def test_connections_are_reset(make_hosts, traffic, what, each):
+    """As firewalls and address translations do to idle ones: small messages that were lost are sent again."""
+    hosts = make_hosts(2)
+    job = start_small(hosts, traffic, what, 1.5, each)
+    time.sleep(0.5)
+    hosts.reset_connections(1)
+    outcome = expect_an_end(hosts, job)
+    assert outcome.status == 0 or what in ("put", "atomic"), outcome
+
+
+@pytest.mark.parametrize("what, each", [("barrier", 1), ("pingpong", 1), ("put", 1), ("allreduce", 2)])
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_connection_is_dropped_one_way(make_hosts, traffic, what, each, index):
+    """What its other end sends by it is lost for good, while new connections come about, and ssh lives."""
+    hosts = make_hosts(2)
+    job = start_small(hosts, traffic, what, 1.5, each)
+    time.sleep(0.5)
+    hosts.drop_connections(index)
+    outcome = expect_an_end(hosts, job)
+    assert outcome.status == 1, outcome
+
+
+@pytest.mark.parametrize("what", ["computing", "stopped"])
+def test_a_rank_that_is_silent_is_not_lost(make_hosts, traffic, what):
+    """Its system answers for it."""
+    hosts = make_hosts(2)
+    job = start_small(hosts, traffic, what, 8, environment={"TASUKI_NET_CONNECT_SECONDS": 2})
+    if what == "stopped":
+        time.sleep(8)
+        pid = faults.pids_on(hosts[1], r"^\S*traffic\S* small")[0]
+        hosts[1].run(["kill", "-CONT", pid])
+    out, said = job.communicate(timeout=60)
+    assert job.returncode == 0 and out == "ended\n" and "certain" not in said, (out, said)
+
+
 @harness.only_long  # 200 faults take ten minutes
 @pytest.mark.timeout(1500)
 def test_many_random_faults(make_hosts, traffic):

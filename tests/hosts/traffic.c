@@ -2,8 +2,14 @@
 
    Rank 0 says "running" when all have begun; what arrives is looked at. traffic large: messages of 64 MiB
    alone, to the rank half the job away. traffic quiet SECONDS: nothing for so long, then as without an
-   argument. traffic for SECONDS: ends then. */
+   argument. traffic for SECONDS: ends then.
+
+   traffic small SECONDS WHAT: 8 bytes at a time between the first rank and the last, and the job ends; rank 0
+   says "ended". WHAT is "barrier", "send", "put" or "atomic": nothing for so long, then this once.
+   "allreduce", "pingpong": again and again for so long. "computing", "stopped": the last rank computes, or is
+   stopped, for so long while the first waits for it. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +28,74 @@ static void exchange(int bytes, int distance) {
   if (in[0] != from || in[bytes - 1] != from) MPI_Abort(MPI_COMM_WORLD, 4);
 }
 
+/* Rank 0 decides by its clock which turn is the last. */
+static void again_and_again(const char* what, double seconds) {
+  const double end = MPI_Wtime() + seconds;
+  const int last = ranks - 1;
+  int turn[2] = {0, 0}, come[2] = {0, 0}; /* its number, and whether it is the last */
+  while (!turn[1]) {
+    ++turn[0];
+    turn[1] = rank == 0 && MPI_Wtime() > end;
+    if (strcmp(what, "allreduce") == 0) {
+      MPI_Allreduce(turn, come, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+      if (come[0] != turn[0] * ranks) MPI_Abort(MPI_COMM_WORLD, 5);
+    } else if (rank == 0) {
+      MPI_Send(turn, 2, MPI_INT, last, 0, MPI_COMM_WORLD);
+      MPI_Recv(come, 2, MPI_INT, last, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      if (come[0] != turn[0]) MPI_Abort(MPI_COMM_WORLD, 6);
+    } else if (rank == last) {
+      MPI_Recv(come, 2, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      if (come[0] != turn[0]) MPI_Abort(MPI_COMM_WORLD, 6);
+      MPI_Send(come, 2, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    } else {
+      return;
+    }
+    turn[1] = come[1];
+  }
+}
+
+/* A window of the last rank's is written to by the first. */
+static void write_remotely(const char* what, double seconds) {
+  long long one = 1, before = 0, *memory;
+  const int last = ranks - 1;
+  MPI_Win window;
+  MPI_Win_allocate(sizeof one, sizeof one, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  *memory = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  usleep((useconds_t)(seconds * 1e6));
+  if (rank == 0) {
+    MPI_Win_lock(MPI_LOCK_SHARED, last, 0, window);
+    if (strcmp(what, "put") == 0)
+      MPI_Put(&one, 1, MPI_LONG_LONG, last, 0, 1, MPI_LONG_LONG, window);
+    else
+      MPI_Fetch_and_op(&one, &before, MPI_LONG_LONG, last, 0, MPI_SUM, window);
+    MPI_Win_unlock(last, window);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == last && *memory != 1) MPI_Abort(MPI_COMM_WORLD, 7);
+  MPI_Win_free(&window);
+}
+
+static void be_small(const char* what, double seconds) {
+  const int last = ranks - 1;
+  const int is_quiet = strcmp(what, "barrier") == 0 || strcmp(what, "send") == 0;
+  int number = 7;
+  if (strcmp(what, "allreduce") == 0 || strcmp(what, "pingpong") == 0) again_and_again(what, seconds);
+  if (strcmp(what, "put") == 0 || strcmp(what, "atomic") == 0) write_remotely(what, seconds);
+  if (is_quiet || (strcmp(what, "computing") == 0 && rank == last)) {
+    for (const double end = MPI_Wtime() + seconds; MPI_Wtime() < end;) usleep(1000);
+  }
+  if (strcmp(what, "stopped") == 0 && rank == last) raise(SIGSTOP);
+  if (strcmp(what, "send") == 0) {
+    if (rank == 0) MPI_Send(&number, 1, MPI_INT, last, 0, MPI_COMM_WORLD);
+    if (rank == last) MPI_Recv(&number, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else {
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  if (rank == 0) puts("ended");
+}
+
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "";
   MPI_Init(&argc, &argv);
@@ -35,6 +109,10 @@ int main(int argc, char** argv) {
   if (rank == 0) {
     puts("running");
     fflush(stdout);
+  }
+  if (strcmp(how, "small") == 0) {
+    be_small(argv[3], atof(argv[2]));
+    return 0;
   }
   if (strcmp(how, "quiet") == 0) sleep((unsigned)atoi(argv[2]));
   int sums[2] = {0, 0};

@@ -63,7 +63,7 @@ struct Config {
   std::int64_t net_register = 0;  // an ofi::Naming (link/ofi/choice/copying.hpp)
   std::int64_t net_tell = 0;      // an ofi::Tell
   std::int64_t net_atomics = 0;
-  std::int64_t net_wait = 0;  // a WaitBy (link/ofi/sleeper.hpp)
+  std::int64_t net_wait = 0;  // a WaitBy (link/ofi/sleeping/sleeper.hpp)
 
   // The algorithm of each collective operation: 0 for the cheapest, else 1 + its place among those of the
   // operation in base/variables/algorithm_table.hpp.

@@ -38,16 +38,6 @@ sa_family_t family_of(const std::string& name) {
   return good ? family : static_cast<sa_family_t>(AF_UNSPEC);
 }
 
-/// "10.0.0.1:4242".
-std::string address_text(const std::string& name) {
-  const std::string address = internet_address(name);
-  if (address.empty()) return "of " + std::to_string(name.size()) + " bytes";
-  sockaddr_in any;  // the port lies at the same place in both
-  std::memcpy(&any, name.data(), sizeof any);
-  return (family_of(name) == AF_INET6 ? "[" + address + "]" : address) + ":" +
-         std::to_string(ntohs(any.sin_port));
-}
-
 }  // namespace
 
 std::string to_text(const Card& card) {
@@ -103,6 +93,19 @@ std::string internet_address(const std::string& name) {
       family == AF_INET6 ? offsetof(sockaddr_in6, sin6_addr) : offsetof(sockaddr_in, sin_addr);
   if (family != AF_UNSPEC) inet_ntop(family, name.data() + at, text, sizeof text);
   return text;
+}
+
+std::uint16_t internet_port(const std::string& name) {
+  sockaddr_in any;  // the port lies at the same place in both
+  std::memcpy(&any, name.data(), sizeof any);
+  return ntohs(any.sin_port);
+}
+
+std::string address_text(const std::string& name) {
+  const std::string address = internet_address(name);
+  if (address.empty()) return "of " + std::to_string(name.size()) + " bytes";
+  return (family_of(name) == AF_INET6 ? "[" + address + "]" : address) + ":" +
+         std::to_string(internet_port(name));
 }
 
 void Probe::begin(const std::string& own, const std::string& other) {

@@ -74,4 +74,10 @@ bool is_internet_address(const std::string& name);
 /// "10.0.0.1", or empty where they are none.
 std::string internet_address(const std::string& name);
 
+/// Its port. REQUIRES: is_internet_address(name).
+std::uint16_t internet_port(const std::string& name);
+
+/// "10.0.0.1:4242".
+std::string address_text(const std::string& name);
+
 }  // namespace tasuki::ofi

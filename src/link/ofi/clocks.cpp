@@ -95,7 +95,12 @@ void OfiLink::fail(int peer, const std::string& what) {
       (to.other != nullptr ? " of another job by " : " by ") + card_.provider + ": " + what +
       "; look whether that process lives, whether a firewall stands between the two, and whether "
       "TASUKI_NET_INTERFACE has to name another interface";
-  if (to.other != nullptr) return end_other(peer, true, sentence);
+  end_for(peer, sentence);
+}
+
+/// The peer cannot be talked to any more: ends this job, or, of another job, takes it for dead.
+void OfiLink::end_for(int peer, const std::string& sentence) {
+  if (at(peer).other != nullptr) return end_other(peer, true, sentence);
   wiring_.fail(sentence);
 }
 

@@ -170,6 +170,7 @@ bool OfiLink::copied(Copy* copy, int error) {
   }
   to.moved_ns = clock_.now_ns();
   to.patience_ns = connect_ns_ / 4;
+  ++to.moves;
   copy->bytes -= copy->part;
   copy->here += copy->part;
   copy->there += copy->part;

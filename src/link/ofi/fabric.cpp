@@ -318,8 +318,8 @@ long Fabric::begin(fi_addr_t peer, Copy* copy) {
   const fi_msg_rma message{&here, &description, 1, peer, &there, 1, &copy->context, copy->word};
   if (!copy->puts) return fi_readmsg(endpoint_, &message, FI_COMPLETION);
   const bool tells_now = copy->tells && copy->part == copy->bytes;
-  std::uint64_t flags = FI_COMPLETION;
-  if (!tells_now || copying_.tell == Tell::kDelivery) flags |= FI_DELIVERY_COMPLETE;
+  // Also of what the target is told of itself: what is lost has to be noticed here.
+  std::uint64_t flags = FI_COMPLETION | FI_DELIVERY_COMPLETE;
   if (tells_now && copying_.tell == Tell::kData) flags |= FI_REMOTE_CQ_DATA;
   return fi_writemsg(endpoint_, &message, flags);
 }

@@ -50,6 +50,9 @@ enum class FrameKind : std::uint32_t {
   kBundle = 11,
   // Between ranks of a job.
   kWritten = 12,  // WrittenWords: a put before it is there (choice/copying.hpp)
+  // Between any two that stand still (watch.hpp).
+  kAsk = 13,   // AskWords: how many packets of the source have come?
+  kTell = 14,  // TellWords: the answer
 };
 
 /// Before the data of each small packet of a bundle.
@@ -75,6 +78,15 @@ struct PortWords {
 };
 struct WrittenWords {
   std::uint64_t word;
+};
+
+struct AskWords {
+  std::uint64_t number;  // of the question
+};
+struct TellWords {
+  std::uint64_t number;   // of the question
+  std::uint32_t packets;  // that have come, all those before them, too
+  std::uint32_t words;    // that are counted
 };
 
 struct Frame {
@@ -108,16 +120,24 @@ constexpr bool has_packets(FrameKind kind) {
   return kind == FrameKind::kPacket || kind == FrameKind::kSmall || kind == FrameKind::kBundle;
 }
 
+/// Whether a word is counted: nothing comes in its place where it is lost.
+constexpr bool is_counted(FrameKind kind) {
+  return kind == FrameKind::kWritten || kind == FrameKind::kFinishing || kind == FrameKind::kAskPort ||
+         kind == FrameKind::kPort;
+}
+
 /// What a word between links says besides its kind.
 constexpr std::uint32_t word_bytes(FrameKind kind) {
   if (kind == FrameKind::kMeet) return sizeof(MeetWords);
   if (kind == FrameKind::kWritten) return sizeof(WrittenWords);
+  if (kind == FrameKind::kAsk) return sizeof(AskWords);
+  if (kind == FrameKind::kTell) return sizeof(TellWords);
   return kind == FrameKind::kAskPort || kind == FrameKind::kPort ? sizeof(PortWords) : 0;
 }
 
 /// Whether `length` bytes that came are a packet, or a word. `bulk_bytes_max`: of a packet.
 inline bool is_whole(const Frame& frame, std::size_t length, std::uint32_t bulk_bytes_max) {
-  if (frame.kind < FrameKind::kPacket || frame.kind > FrameKind::kWritten) return false;
+  if (frame.kind < FrameKind::kPacket || frame.kind > FrameKind::kTell) return false;
   if (frame.kind == FrameKind::kBundle)
     return frame.bytes <= kBundleBytesMax && length == span_of(frame.kind, frame.bytes);
   const bool is_word = !has_packets(frame.kind);

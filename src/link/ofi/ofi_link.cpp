@@ -20,7 +20,6 @@ constexpr std::int64_t kGreetingPauseNsMax = 500'000'000;
 constexpr std::uint32_t kInjectedMax = 64;  // packets to a peer that have no completion yet
 constexpr std::uint32_t kAloneMax = 2;      // small packets to a peer, between two polls, that go at once
 constexpr std::size_t kWindowBytesOfAll = 16 << 20;
-constexpr std::int64_t kSecondNs = 1'000'000'000;
 // A rank that has packets which libfabric does not take sleeps no longer: not everything that ends that
 // wakes.
 constexpr std::int64_t kRestlessNs = 1'000'000;
@@ -142,6 +141,7 @@ bool OfiLink::inject(int peer, const HeadWords& head, const void* data, std::uin
   packet.head = head;
   if (bytes != 0) std::memcpy(packet.data, data, bytes);
   if (fabric_->inject(to.number, &packet, span) != 0) return false;
+  keep(to, to.sent, &packet, span);
   ++to.sent;
   ++to.injected;
   ++to.uncovered;
@@ -185,7 +185,18 @@ void OfiLink::send(int peer, Buffer* buffer, FrameKind kind, std::uint32_t bytes
   if (to.bundle != nullptr) send_bundle(peer);
   frame_of(*buffer) = {{}, static_cast<std::uint32_t>(rank_), to.sent, kind, bytes};
   buffer->length = static_cast<std::uint32_t>(ofi::span_of(kind, bytes));
-  if (ofi::has_packets(kind)) ++to.sent;
+  if (ofi::has_packets(kind)) {
+    if (buffer->lent == nullptr && buffer->length <= ofi::KeptPackets::kBytesMax)
+      keep(to, to.sent, buffer->memory + ofi::kFrameAt, buffer->length);
+    ++to.sent;
+  }
+  if (ofi::is_counted(kind)) ++to.words_sent;
+  hand_over_or_queue(peer, buffer);
+}
+
+void OfiLink::hand_over_or_queue(int peer, Buffer* buffer) {
+  Peer& to = at(peer);
+  const FrameKind kind = frame_of(*buffer).kind;
   if ((to.backlog.empty() || ofi::is_greeting(kind)) && hand_over(peer, buffer)) return;
   if (ofi::is_greeting(kind)) {
     to.backlog.push_front(buffer);
@@ -318,14 +329,23 @@ void OfiLink::say_greeting(int peer) {
 /// A buffer is free again. `error`: why its packet was lost; 0: it was not.
 void OfiLink::sent(Buffer* buffer, int error) {
   Peer& to = at(buffer->peer);
-  const bool is_greeting = ofi::is_greeting(frame_of(*buffer).kind);
-  if (is_greeting) to.greeting = false;
+  const Frame& frame = frame_of(*buffer);
+  if (ofi::is_greeting(frame.kind)) to.greeting = false;
+  if (frame.kind == FrameKind::kAsk) to.watch.is_asking = false;
+  const bool is_packet = ofi::has_packets(frame.kind);
+  // What is said again, or is kept to be sent again (watch.hpp). Who refuses a connection is not there any
+  // more.
+  const bool is_replaced = is_packet                      ? find_kept(to, frame.sequence) != nullptr
+                           : ofi::is_greeting(frame.kind) ? error == FI_ENOTCONN
+                                                          : !ofi::is_counted(frame.kind);
+  const bool may_be_lost = is_replaced && error != FI_ECONNREFUSED;
   to.unfinished_bytes -= buffer->capacity;
   to.injected -= std::min(to.injected, buffer->covers);
   if (error == 0) {
     to.moved_ns = clock_.now_ns();
     to.patience_ns = connect_ns_ / 4;
-  } else if (!to.said_bye && !leaving_ && !(is_greeting && error == FI_ENOTCONN)) {
+    if (is_packet) ++to.moves;
+  } else if (!to.said_bye && !leaving_ && !may_be_lost) {
     to.broken = true;
     to.trouble = fabric_->library().error_text(error);
   }

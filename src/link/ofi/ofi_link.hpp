@@ -22,6 +22,9 @@
 // the peer's address is tried by a connection of its own (Probe): the system of its host answers also while
 // the rank computes. Where it does not, for connect_seconds, the job ends with a sentence.
 //
+// Nor does it tell of all packets that are lost. So pairs that stand still ask each other what has come, and
+// what is lost is sent again, or ends the job (watch.hpp).
+//
 // When the job starts the lowest rank of each node tries its two neighbours in the ring of the nodes by such
 // connections (trial.cpp), so each node is tried from outside, and tries: a network that does not work ends
 // the job before its program runs.
@@ -70,13 +73,19 @@
 #include "link/ofi/flusher.hpp"
 #include "link/ofi/frame.hpp"
 #include "link/ofi/other_process.hpp"
-#include "link/ofi/sleeper.hpp"
+#include "link/ofi/sleeping/sleeper.hpp"
+#include "link/ofi/watch.hpp"
 #include "link/outer_link.hpp"
 #include "node/doorbells.hpp"
+
+namespace tasuki::ofi {
+struct TcpSocket;
+}
 
 namespace tasuki {
 
 inline constexpr std::int64_t kMillisecondNs = 1'000'000;
+inline constexpr std::int64_t kSecondNs = 1000 * kMillisecondNs;
 
 class OfiLink final : public OuterLink {
  public:
@@ -163,6 +172,8 @@ class OfiLink final : public OuterLink {
   void close_port(std::uint64_t port) override;
   std::string trouble(int endpoint) const override;
 
+  void add_pair_counts(std::vector<PairCounts>* list) override;  // watch.cpp
+
   /// Packets of strangers that were dropped.
   std::uint64_t strangers() const { return strangers_; }
   /// Bytes of buffers that packets to `peer` hold.
@@ -174,11 +185,14 @@ class OfiLink final : public OuterLink {
  private:
   struct Peer {
     fi_addr_t number = FI_ADDR_NOTAVAIL;
-    ofi::Secret secret;           // of packets to it; of use with `number`
-    std::uint32_t sent = 0;       // the number of the next packet to it
-    std::uint32_t received = 0;   // and of the next one from it
-    std::uint32_t injected = 0;   // packets under way without a completion of their own
-    std::uint32_t uncovered = 0;  // of these, after the last one that has one
+    ofi::Secret secret;             // of packets to it; of use with `number`
+    std::uint32_t sent = 0;         // the number of the next packet to it
+    std::uint32_t received = 0;     // and of the next one from it
+    std::uint32_t words_sent = 0;   // counted words (frame.hpp)
+    std::uint32_t words_heard = 0;  //
+    std::uint64_t moves = 0;        // packets and copies to it that libfabric has said to be over
+    std::uint32_t injected = 0;     // packets under way without a completion of their own
+    std::uint32_t uncovered = 0;    // of these, after the last one that has one
     std::size_t unfinished_bytes = 0;
     ofi::Buffer* reserved = nullptr;
     ofi::Buffer* bundle = nullptr;   // that waits; its length is of the entries
@@ -192,15 +206,17 @@ class OfiLink final : public OuterLink {
     std::unique_ptr<ofi::Card> card;
     std::unique_ptr<ofi::Probe> probe;
     std::unique_ptr<ofi::OtherProcess> other;  // null: a rank of this job
-    std::string trouble;                       // what the last probe, or libfabric, said
-    bool listed = false;                       // in unfinished_
-    bool greeted = false;                      // this rank has begun to greet it
-    bool greeting = false;                     // a greeting is under way, or in the backlog
-    bool connected = false;                    // its answer, or its own greeting, has come
-    bool talked = false;                       // a packet has gone to it or come from it
-    bool said_bye = false;                     // it has, and nothing that it sent later has come
-    bool heard_bye = false;                    // it has answered this rank's
-    bool broken = false;                       // libfabric has lost a packet to it
+    std::unique_ptr<ofi::KeptPackets> kept;
+    ofi::Watch watch;
+    std::string trouble;                 // what the last probe, or libfabric, said
+    bool listed = false;                 // in unfinished_
+    bool greeted = false;                // this rank has begun to greet it
+    bool greeting = false;               // a greeting is under way, or in the backlog
+    bool connected = false;              // its answer, or its own greeting, has come
+    bool talked = false;                 // a packet has gone to it or come from it
+    bool said_bye = false;               // it has, and nothing that it sent later has come
+    bool heard_bye = false;              // it has answered this rank's
+    bool broken = false;                 // libfabric has lost a packet to it
     bool gone = false;                   // nothing can be sent to it any more; of use while this rank leaves
     std::uint32_t bye_at = 0;            // the number of the next packet when it said so
     std::int64_t patience_ns = 0;        // without a move, before its address is tried
@@ -242,6 +258,7 @@ class OfiLink final : public OuterLink {
   void note(int peer, ofi::Buffer* buffer);
   void list(int peer);
   void send(int peer, ofi::Buffer* buffer, ofi::FrameKind kind, std::uint32_t bytes);
+  void hand_over_or_queue(int peer, ofi::Buffer* buffer);
   bool hand_over(int peer, ofi::Buffer* buffer);
   bool say(int peer, ofi::FrameKind kind, const void* words = nullptr);
   [[gnu::cold]] void greet(int peer);
@@ -266,6 +283,22 @@ class OfiLink final : public OuterLink {
   void give_back(ofi::Copy* copy);
   bool copied(ofi::Copy* copy, int error);
   void written(std::uint32_t word, PacketSink* sink);
+
+  // watch.cpp
+  static void keep(Peer& to, std::uint32_t number, const void* frame, std::size_t length);
+  static const ofi::KeptPackets::Packet* find_kept(const Peer& to, std::uint32_t number);
+  bool send_again(int peer, std::uint32_t first);
+  static std::uint64_t moves_of(const Peer& peer);
+  static std::uint32_t come_from(const Peer& peer);
+  [[gnu::cold]] void look_at_pairs(std::int64_t now_ns);
+  void ask(int peer, std::int64_t now_ns);
+  void tell_what_has_come(int peer, std::uint64_t question);
+  void look_for_gap(int peer, std::int64_t now_ns);
+  void hear_answer(int peer, const ofi::TellWords& words, std::int64_t now_ns);
+  void hear_of_gap(int peer, std::uint32_t come, std::int64_t now_ns);
+  void look_at_sockets(const std::vector<int>& peers, std::int64_t now_ns);
+  void look_at_silent(int peer, const ofi::TcpSocket& socket, std::int64_t now_ns);
+  void lose(int peer, const std::string& what);
 
   // receive.cpp
   int poll_network(PacketSink* sink);
@@ -306,6 +339,7 @@ class OfiLink final : public OuterLink {
   void try_address(int peer, std::int64_t now_ns);
   [[gnu::cold]] std::string closed_descriptor() const;
   [[gnu::cold]] void fail(int peer, const std::string& what);
+  [[gnu::cold]] void end_for(int peer, const std::string& sentence);
   template <class Done>
   void poll_until(const Done& done, std::int64_t limit_ns);
 
@@ -337,10 +371,11 @@ class OfiLink final : public OuterLink {
   bool polling_ = false;
   bool leaving_ = false;
   int armed_ = 0;
-  std::size_t read_ = 0;           // completions, in the last poll
-  int readings_in_vain_ = 0;       // one after the other
-  std::uint32_t polls_awake_ = 0;  // since a thread of this rank slept, or was about to
-  int posted_ = 0;                 // buffers that packets may come into
+  std::size_t read_ = 0;                  // completions, in the last poll
+  int readings_in_vain_ = 0;              // one after the other
+  std::uint32_t polls_awake_ = 0;         // since a thread of this rank slept, or was about to
+  std::uint32_t polls_without_look_ = 0;  // at pairs that stand still
+  int posted_ = 0;                        // buffers that packets may come into
   std::uint64_t strangers_ = 0;
   std::vector<int> others_;               // endpoints of processes of other jobs
   static constexpr int kFormer = -3;      // no endpoint: in by_secret_, a process that has ended
@@ -358,6 +393,9 @@ class OfiLink final : public OuterLink {
   std::int64_t next_examination_ns_ = 0;
   std::int64_t next_poll_ns_ = 0;     // of the network
   std::int64_t next_clock_ns_ = 0;    // when to look at the peers' clocks
+  std::int64_t next_look_ns_ = 0;     // at pairs that stand still
+  std::int64_t next_sockets_ns_ = 0;  // at what the system knows of their connections
+  std::int64_t pause_ns_max_ = 0;     // between two questions to a peer
   std::atomic<bool> quiet_{false};    // nothing is left to read; relaxed: sleep() follows poll() in a thread
   std::atomic<bool> restless_{true};  // something waits that wakes nobody; relaxed
   std::atomic<bool> has_regions_{false};  // peers may copy memory of this rank; relaxed

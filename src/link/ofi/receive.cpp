@@ -18,10 +18,12 @@ using ofi::Frame;
 using ofi::FrameKind;
 
 constexpr std::size_t kCompletionsPerPoll = 32;
+constexpr std::uint32_t kLateMax = 1 << 16;   // nor one that is late by more
 constexpr std::uint32_t kEarlyMax = 1 << 16;  // a packet that is early by more cannot be right
 // Between two looks at a network from which nothing comes, by a rank that has others on its node: a look is a
 // system call.
 constexpr std::int64_t kIdlePollNs = 500;
+constexpr std::uint32_t kPollsPerLook = 1024;  // at pairs that stand still, of a rank that does not sleep
 constexpr std::int64_t kClockNs = 50'000'000;  // between two looks at the peers' clocks
 constexpr int kReadingsWithRegions = 4;
 constexpr std::uint32_t kPollsAwakeMax =
@@ -110,6 +112,11 @@ int OfiLink::poll_network(PacketSink* sink) {
       }
     }
   }
+  const bool looks = armed_ != 0 || leaving_ || ++polls_without_look_ >= kPollsPerLook;
+  if (looks) {
+    polls_without_look_ = 0;
+    look_at_pairs(clock_.now_ns());
+  }
   if (unfinished_.empty() && has_secret_) return delivered;
   const std::int64_t now_ns = clock_.now_ns();
   send_backlogs(now_ns);
@@ -158,11 +165,25 @@ int OfiLink::received(Buffer* buffer, std::size_t bytes, PacketSink* sink) {
     ofi::WrittenWords words;
     std::memcpy(&words, buffer->memory + ofi::kHeadAt, sizeof words);
     post(buffer);
+    ++at(source).words_heard;
     written(static_cast<std::uint32_t>(words.word), sink);
     return 1;
+  } else if (frame.kind == FrameKind::kAsk) {
+    ofi::AskWords words;
+    std::memcpy(&words, buffer->memory + ofi::kHeadAt, sizeof words);
+    tell_what_has_come(source, words.number);
+  } else if (frame.kind == FrameKind::kTell) {
+    ofi::TellWords words;
+    std::memcpy(&words, buffer->memory + ofi::kHeadAt, sizeof words);
+    if (at(source).sent - words.packets > UINT32_MAX / 2) {
+      damaged(frame, "it says that more has come than was sent");
+    } else {
+      hear_answer(source, words, clock_.now_ns());
+    }
   } else if (ofi::has_packets(frame.kind)) {
     return take_packet(source, frame, buffer, sink);
   } else {
+    ++at(source).words_heard;
     hear(source, frame, *buffer);
   }
   post(buffer);
@@ -171,7 +192,12 @@ int OfiLink::received(Buffer* buffer, std::size_t bytes, PacketSink* sink) {
 
 int OfiLink::take_packet(int source, const Frame& frame, Buffer* buffer, PacketSink* sink) {
   const std::uint32_t early = frame.sequence - at(source).received;
-  if (early > kEarlyMax || at(source).early.contains(frame.sequence)) {
+  const std::uint32_t late = 0 - early;  // it was sent again, and both have come
+  if (late - 1 < std::min(kLateMax, at(source).received) || at(source).early.contains(frame.sequence)) {
+    post(buffer);
+    return 0;
+  }
+  if (early > kEarlyMax) {
     damaged(frame, "its number is that of no packet to come");
     post(buffer);
     return 0;

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -407,10 +408,11 @@ class Stranger {
     EXPECT_TRUE(ofi::from_text(card, &told));
     peer_ = fabric_->insert(told.name);
   }
-  /// Sends `bytes` bytes that begin with `frame`; the receiver has to be polled meanwhile.
+  /// Sends `bytes` bytes that begin with `frame`, then ones; the receiver has to be polled meanwhile.
   template <class Poll>
   void send(const ofi::Frame& frame, std::size_t bytes, const Poll& poll) {
     ofi::Buffer* const buffer = fabric_->take(ofi::kBulkAt + OfiLink::kBulkBytesMax);
+    std::memset(buffer->memory + ofi::kFrameAt, 1, bytes);
     std::memcpy(buffer->memory + ofi::kFrameAt, &frame, sizeof frame);
     buffer->length = static_cast<std::uint32_t>(bytes);
     buffer->peer = 0;
@@ -482,6 +484,7 @@ TEST_F(OverTcp, DamagedPacketsAreToldOf) {
       {{kSecret, 0, 0, ofi::FrameKind::kPacket, 0}, 88, "that rank is on this node"},
       {{kSecret, 1, 0, static_cast<ofi::FrameKind>(99), 0}, 32, "its kind"},
       {{kSecret, 1, UINT32_MAX, ofi::FrameKind::kPacket, 0}, 88, "its number"},
+      {{kSecret, 1, 0, ofi::FrameKind::kTell, 16}, 48, "more has come than was sent"},
       {{kSecret, 1, 0, ofi::FrameKind::kBundle, 16}, 48, "a packet in it ends behind its end"},
       {{kSecret, 1, 0, ofi::FrameKind::kBundle, 3000}, 3032, "its length"},
   };
@@ -569,6 +572,53 @@ TEST_F(OverTcp, ARankThatCannotBeReachedIsNamed) {
   silent.fill();
   const std::string dropped = said_of(other, ofi::to_text(silent.card));
   EXPECT_NE(dropped.find("no answer to a connection"), std::string::npos) << dropped;
+}
+
+/// Ends all connections, as firewalls do.
+void end_connections() {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int descriptor = std::atoi(entry.path().filename().c_str());
+    sockaddr_storage address{};
+    socklen_t bytes = sizeof address;
+    const bool is_connected = getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &bytes) == 0;
+    if (is_connected && address.ss_family == AF_INET) shutdown(descriptor, SHUT_RDWR);
+  }
+}
+
+// libfabric says nothing of it: neither to the rank that sends nor to the one that waits.
+TEST_F(OverTcp, PacketsThatWereLostAreSentAgain) {
+  Net net(2);
+  Checker checker(2);
+  ASSERT_TRUE(send_soon(net, 0, 1, 0, 0));
+  ASSERT_TRUE(poll_until(net, {0, 1}, checker, [&] { return checker.total == 1; }));
+  for (std::uint32_t number = 1; number < 4; ++number) {
+    end_connections();
+    ASSERT_TRUE(net[0].put(1, {number, 5}, nullptr, 0));
+    EXPECT_TRUE(poll_until(net, {0, 1}, checker, [&] { return checker.total == number + 1; })) << number;
+  }
+  for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(net.sentences[static_cast<std::size_t>(rank)].size(), 0U);
+  std::vector<PairCounts> counts[2];
+  for (int rank = 0; rank < 2; ++rank) net[rank].add_pair_counts(&counts[rank]);
+  ASSERT_EQ(counts[0].size(), 1U);
+  ASSERT_EQ(counts[1].size(), 1U);
+  EXPECT_EQ(counts[0][0].sent, 4U);
+  EXPECT_EQ(counts[1][0].come, 4U);
+}
+
+// More than is kept, and too large to be kept: the job ends, with a sentence of either rank.
+TEST_F(OverTcp, PacketsThatAreLostForGoodEndTheJob) {
+  Net net(2);
+  Checker checker(2);
+  ASSERT_TRUE(send_soon(net, 0, 1, 0, 0));
+  ASSERT_TRUE(poll_until(net, {0, 1}, checker, [&] { return checker.total == 1; }));
+  end_connections();
+  for (std::uint32_t number = 1; number < 3; ++number) ASSERT_TRUE(try_send(net[0], 1, number, 500));
+  const auto& said = net.sentences;
+  ASSERT_TRUE(poll_until(net, {0, 1}, checker,
+                         [&] { return checker.total == 3 || !said[0].empty() || !said[1].empty(); }));
+  if (checker.total == 3) return;  // libfabric has noticed in time
+  const std::string& sentence = said[0].empty() ? said[1][0] : said[0][0];
+  EXPECT_NE(sentence.find("rank 1 on here (interface lo, address 127.0.0.1:"), std::string::npos) << sentence;
 }
 
 /// What rank 0 says when its job starts; empty: all can be reached.

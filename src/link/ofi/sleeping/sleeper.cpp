@@ -2,7 +2,7 @@
 //
 // The helper waits on an eventfd until a sleep begins, then for the descriptor; it rings once and waits for
 // the next sleep. A rank that is awake is so disturbed once at most.
-#include "link/ofi/sleeper.hpp"
+#include "link/ofi/sleeping/sleeper.hpp"
 
 #include <poll.h>
 #include <pthread.h>

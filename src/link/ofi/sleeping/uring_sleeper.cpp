@@ -1,7 +1,7 @@
 // Sleeping in an io_uring: one entry waits for the doorbell's word, one for the descriptor. What is still
 // under way when a sleep ends stays so for the next one: a word that has changed, and a descriptor that was
 // readable meanwhile, have completed their entries by then.
-#include "link/ofi/sleeper.hpp"
+#include "link/ofi/sleeping/sleeper.hpp"
 
 #if TASUKI_URING
 
