@@ -151,6 +151,7 @@ RankReport report_of(Process& process, std::int64_t since_ns) {
   add_open(process, &report);
   add_unexpected(process, &report);
   add_lacks(process, &report);
+  add_pairs(process, &report);
   if (process.outside_wait != nullptr) put_text(process.outside_wait->text, report.outside);
   return report;
 }

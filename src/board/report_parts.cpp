@@ -226,6 +226,20 @@ void add_lacks(Process& process, RankReport* report) {
   }
 }
 
+void add_pairs(Process& process, RankReport* report) {
+  std::vector<PairCounts> pairs;
+  process.p2p->link->add_pair_counts(&pairs);
+  for (const PairCounts& pair : pairs) {
+    if (pair.endpoint >= process.size) continue;
+    report->packets_sent += pair.sent;
+    report->packets_come += pair.come;
+    report->packets_waiting += pair.waiting;
+    const std::uint32_t number = report->pairs_total++;
+    if (number >= kReportedPairs) continue;
+    report->pairs[number] = {pair.endpoint, pair.sent, pair.come, pair.waiting, pair.still_ns};
+  }
+}
+
 bool may_go_on_elsewhere(const Process& process) {
   if (!process.locking) return false;
   DIR* tasks = opendir("/proc/self/task");

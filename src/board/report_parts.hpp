@@ -40,6 +40,8 @@ void add_open(Process& process, RankReport* report);
 void add_unexpected(Process& process, RankReport* report);
 /// Ranks without which a collective or a synchronization of windows that is under way cannot go on.
 void add_lacks(Process& process, RankReport* report);
+/// What has gone to and come from ranks on other hosts.
+void add_pairs(Process& process, RankReport* report);
 
 /// Whether another thread of this process may call MPI while one waits.
 bool may_go_on_elsewhere(const Process& process);

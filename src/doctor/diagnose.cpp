@@ -12,13 +12,27 @@ namespace {
 
 /// What comes first in the verdict: causes before what follows from them.
 int weight_of(const Finding& finding) {
-  constexpr const char* kOrder[] = {"rank-died",           "missing-finalize", "missing-init",
-                                    "collective-mismatch", "root-mismatch",    "op-mismatch",
-                                    "signature-mismatch",  "tag-mismatch",     "communicator-mismatch",
-                                    "source-mismatch",     "waits-for-itself", "unsafe-exchange",
-                                    "deadlock-cycle",      "peer-ended",       "collective-missing",
-                                    "unmatched-send",      "stopped",          "polling",
-                                    "computing",           "waits-outside"};
+  constexpr const char* kOrder[] = {"rank-died",
+                                    "missing-finalize",
+                                    "missing-init",
+                                    "packets-on-the-way",
+                                    "collective-mismatch",
+                                    "root-mismatch",
+                                    "op-mismatch",
+                                    "signature-mismatch",
+                                    "tag-mismatch",
+                                    "communicator-mismatch",
+                                    "source-mismatch",
+                                    "waits-for-itself",
+                                    "unsafe-exchange",
+                                    "deadlock-cycle",
+                                    "peer-ended",
+                                    "collective-missing",
+                                    "unmatched-send",
+                                    "stopped",
+                                    "polling",
+                                    "computing",
+                                    "waits-outside"};
   int weight = 0;
   for (const char* const id : kOrder) {
     if (finding.id == id) return weight;
@@ -38,6 +52,7 @@ Diagnosis diagnose_all(const Snapshot* first, const Snapshot& now) {
     const Graph graph = make_graph(before, world);
     const Case the{static_cast<int>(i), &graph, now.at_ns, &diagnosis.findings};
     find_ends(the);
+    find_packets(the);
     find_collectives(the);
     find_mismatches(the);
     find_cycles(the);

@@ -51,6 +51,7 @@ class Lines {
 
 // In this order: the later ones leave out what an earlier one has reported.
 void find_ends(const Case& the);             // died, left MPI_Finalize or MPI_Init out, stopped
+void find_packets(const Case& the);          // between hosts, on their way
 void find_collectives(const Case& the);      // different ones, other arguments, a rank missing
 void find_mismatches(const Case& the);       // a message has come, with another tag or elsewhere
 void find_cycles(const Case& the);           // ranks that wait for one another

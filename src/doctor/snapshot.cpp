@@ -61,6 +61,7 @@ void check_report(int world_size, RankReport* report) {
   report->comms_total = std::min<std::uint32_t>(report->comms_total, 1u << 30);
   report->open_total = std::min<std::uint32_t>(report->open_total, 1u << 30);
   report->unexpected_total = std::min<std::uint32_t>(report->unexpected_total, 1u << 30);
+  report->pairs_total = std::min<std::uint32_t>(report->pairs_total, 1u << 30);
   const int comms = std::min<int>(static_cast<int>(report->comms_total), kReportedComms);
   if (report->comm_index < 0 || report->comm_index >= comms) report->comm_index = -1;
   check_text(report->type_name);

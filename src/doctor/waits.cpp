@@ -172,6 +172,51 @@ bool is_still(const RankState& before, const RankState& now) {
          before.report->answers != now.report->answers;
 }
 
+const ReportedPair* find_pair(const RankReport& report, int peer) {
+  const std::uint32_t count = std::min<std::uint32_t>(report.pairs_total, kReportedPairs);
+  const auto found = std::find_if(report.pairs, report.pairs + count,
+                                  [&](const ReportedPair& pair) { return pair.peer == peer; });
+  return found != report.pairs + count ? found : nullptr;
+}
+
+/// Packets between ranks that stand still.
+void add_on_the_way(const std::vector<char>& still, Graph* graph) {
+  for (int from = 0; from < graph->size(); ++from) {
+    if (still[static_cast<std::size_t>(from)] == 0) continue;
+    const RankReport& report = *graph->state(from).report;
+    const std::uint32_t count = std::min<std::uint32_t>(report.pairs_total, kReportedPairs);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const ReportedPair& pair = report.pairs[i];
+      if (pair.peer < 0 || pair.peer >= graph->size() || still[static_cast<std::size_t>(pair.peer)] == 0)
+        continue;
+      const RankReport& there = *graph->state(pair.peer).report;
+      const ReportedPair* const back = find_pair(there, from);
+      if (back == nullptr && there.pairs_total > static_cast<std::uint32_t>(kReportedPairs)) continue;
+      const std::uint32_t come = back != nullptr ? back->come : 0;
+      if (come != pair.sent || pair.waiting != 0)
+        graph->on_the_way.push_back({from, pair.peer, pair.sent, come, pair.waiting, pair.still_ns});
+    }
+  }
+}
+
+/// Whether packets may be on their way of which nothing is known: a rank has more pairs than it lists, and
+/// the sums do not fit either.
+bool may_hide_packets(const std::vector<char>& still, const Graph& graph) {
+  std::uint32_t under_way = 0;
+  bool lists_all = true, sums_fit = true;
+  for (int rank = 0; rank < graph.size(); ++rank) {
+    if (still[static_cast<std::size_t>(rank)] == 0) {
+      sums_fit = false;
+      continue;
+    }
+    const RankReport& report = *graph.state(rank).report;
+    lists_all = lists_all && report.pairs_total <= static_cast<std::uint32_t>(kReportedPairs);
+    sums_fit = sums_fit && report.packets_waiting == 0;
+    under_way += report.packets_sent - report.packets_come;
+  }
+  return !lists_all && (!sums_fit || under_way != 0);
+}
+
 }  // namespace
 
 const Clause* Graph::stuck_clause(int rank) const {
@@ -209,6 +254,12 @@ Graph make_graph(const World* first, const World& world) {
     const bool still = seen_twice && is_still(first->ranks[rank], state);
     graph.stuck[rank] = graph.waits[rank].waits && (still || !seen_twice);
     graph.certain[rank] = still && state.report->is_multithreaded == 0;
+  }
+  add_on_the_way(graph.stuck, &graph);
+  if (may_hide_packets(graph.stuck, graph)) graph.certain.assign(size, 0);
+  if (!graph.on_the_way.empty()) {
+    graph.stuck.assign(size, 0);
+    graph.certain.assign(size, 0);
   }
   settle(graph, &graph.stuck);
   settle(graph, &graph.certain);

@@ -30,10 +30,22 @@ struct Membership {
   std::uint64_t collectives = 0;
 };
 
+/// Packets between hosts that one rank has sent and the other one has not, or that wait to be sent. Both
+/// stand still.
+struct OnTheWay {
+  int from = 0;
+  int to = 0;
+  std::uint32_t sent = 0;
+  std::uint32_t come = 0;     // of these
+  std::uint32_t waiting = 0;  // ReportedPair::waiting, of `from`
+  std::int64_t still_ns = 0;  // 0: unknown
+};
+
 struct Graph {
   const World* world = nullptr;
   std::vector<Wait> waits;                                 // [rank]
   std::vector<char> stuck;                                 // as far as this snapshot tells
+  std::vector<OnTheWay> on_the_way;                        // while there are any, no rank counts as stuck
   std::vector<char> certain;                               // certainly: both snapshots tell so
   std::map<std::uint64_t, std::vector<Membership>> comms;  // by context, in the order of the ranks
 

@@ -144,6 +144,20 @@ def test_a_connection_is_dropped_one_way(make_hosts, traffic, what, each, index)
     assert outcome.status == 1, outcome
 
 
+def test_a_network_that_heals(make_hosts, traffic):
+    """The doctor does not blame the program meanwhile, and the job ends as it should."""
+    hosts = make_hosts(2)
+    settings = {"TASUKI_NET_CONNECT_SECONDS": 60}
+    job = start_small(hosts, traffic, "pingpong", 2, options=["--stall", 2], environment=settings)
+    hosts.drop_connections(1)
+    time.sleep(5)
+    hosts.open_network(1)
+    out, said = job.communicate(timeout=90)
+    assert job.returncode == 0 and out == "ended\n", (out, said)
+    assert "[packets-on-the-way]" in said and "certain" not in said.replace("is not certain", ""), said
+    assert re.search(r"rank \d has sent \d+ packets to rank \d, of which \d+ have come", said), said
+
+
 @pytest.mark.parametrize("what", ["computing", "stopped"])
 def test_a_rank_that_is_silent_is_not_lost(make_hosts, traffic, what):
     """Its system answers for it."""

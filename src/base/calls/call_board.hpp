@@ -125,6 +125,17 @@ struct ReportedComm {
 };
 inline constexpr int kReportedComms = 16;
 
+/// Packets between this rank and one on another host. What one of two has sent and the other has not is on
+/// its way, or lost.
+struct ReportedPair {
+  std::int32_t peer;      // of the world
+  std::uint32_t sent;     // to it, modulo 2^32
+  std::uint32_t come;     // from it, modulo 2^32
+  std::uint32_t waiting;  // what waits for it besides: copies to and from its memory, a first packet
+  std::int64_t still_ns;  // for so long none of this has changed; 0: unknown
+};
+inline constexpr int kReportedPairs = 128;
+
 /// Of what is awaited: all, or one of them is enough.
 enum class Awaits : std::uint32_t { kNothing, kAll, kAny };
 
@@ -154,8 +165,13 @@ struct RankReport {
   std::uint32_t comms_total;
   std::uint32_t open_total;
   std::uint32_t unexpected_total;
-  std::uint32_t is_multithreaded;      // MPI_THREAD_MULTIPLE: while this call waits another thread may act
-  ReportedComm comms[kReportedComms];  // used last first
+  std::uint32_t is_multithreaded;  // MPI_THREAD_MULTIPLE: while this call waits another thread may act
+  std::uint32_t pairs_total;       // with ranks of the world on other hosts
+  std::uint32_t packets_sent;      // to all of them, modulo 2^32
+  std::uint32_t packets_come;      // from all of them
+  std::uint32_t packets_waiting;   // as ReportedPair::waiting, of all
+  ReportedPair pairs[kReportedPairs];
+  ReportedComm comms[kReportedComms];             // used last first
   ReportedMessage open[kReportedMessages];        // awaited ones first
   ReportedMessage unexpected[kReportedMessages];  // the oldest first
 };

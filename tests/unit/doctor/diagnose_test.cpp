@@ -66,6 +66,56 @@ TEST(Diagnose, IsNotCertainWhereAnotherThreadMayAct) {
   EXPECT_FALSE(found.certain_deadlock());
 }
 
+/// As many packets as rank `from` says to have sent `to`, and of those as many as that one says to have.
+void add_packets(MadeUp* made, int from, int to, std::uint32_t sent, std::uint32_t come) {
+  const auto pair = [&](int rank, int peer) -> ReportedPair& {
+    RankReport& report = *made->rank(rank).report;
+    for (std::uint32_t i = 0; i < report.pairs_total; ++i) {
+      if (report.pairs[i].peer == peer) return report.pairs[i];
+    }
+    ReportedPair& one = report.pairs[report.pairs_total++];
+    one = {.peer = peer, .sent = 0, .come = 0, .waiting = 0, .still_ns = 11 * kSecond};
+    return one;
+  };
+  pair(from, to).sent = sent;
+  pair(to, from).come = come;
+  made->rank(from).report->packets_sent += sent;
+  made->rank(to).report->packets_come += come;
+}
+
+TEST(Diagnose, BlamesNoProgramWhilePacketsAreOnTheirWay) {
+  MadeUp made = ring(3, Function::kRecv, 1);
+  add_packets(&made, 0, 2, 15, 13);
+  const Diagnosis found = made.diagnosis();
+  EXPECT_FALSE(found.certain_deadlock());
+  EXPECT_EQ(find(found, "deadlock-cycle"), nullptr) << text(found);
+  const Finding* const finding = find(found, "packets-on-the-way");
+  ASSERT_NE(finding, nullptr) << text(found);
+  EXPECT_FALSE(finding->certain);
+  EXPECT_TRUE(has(text(found),
+                  "rank 0 has sent 15 packets to rank 2, of which 13 have come; nothing has moved "
+                  "there for 11 s"))
+      << text(found);
+}
+
+TEST(Diagnose, IsCertainWhereBothEndsAgree) {
+  MadeUp made = ring(3, Function::kRecv, 1);
+  add_packets(&made, 0, 2, 15, 15);
+  add_packets(&made, 2, 0, 4, 4);
+  EXPECT_TRUE(made.diagnosis().certain_deadlock());
+  made.rank(2).report->pairs[0].waiting = 1;
+  EXPECT_TRUE(has(text(made.diagnosis()), "rank 2 waits for a connection to rank 0"))
+      << text(made.diagnosis());
+}
+
+TEST(Diagnose, IsNotCertainWhereMorePairsAreOpenThanAreListed) {
+  MadeUp made = ring(2, Function::kRecv, 1);
+  for (int rank = 0; rank < 2; ++rank) made.rank(rank).report->pairs_total = kReportedPairs + 1;
+  EXPECT_TRUE(made.diagnosis().certain_deadlock()) << "the sums agree";
+  made.rank(1).report->packets_sent = 1;
+  EXPECT_FALSE(made.diagnosis().certain_deadlock());
+}
+
 TEST(Diagnose, TellsSendsThatWaitForReceivesApart) {
   const Diagnosis found = ring(4, Function::kSsend, 1).diagnosis();
   const Finding* const finding = find(found, "unsafe-exchange");
