@@ -34,6 +34,7 @@ NOUNS = {
 # where the check does not name it.
 WORDS = {
     "pointer": ("not NULL", "MPI_ERR_ARG"),
+    "handle_place": ("not NULL", "MPI_ERR_ARG"),
     "array": ("not NULL, where it has elements", "MPI_ERR_ARG"),
     "text": ("not NULL, below 65536 characters", "MPI_ERR_ARG"),
     "count": ("0 or more", "MPI_ERR_COUNT"),
@@ -117,6 +118,8 @@ def _read(text: str, checks: Checks) -> None:
             if how == "constant" and error_class == "MPI_ERR_RANK":
                 expected = "a rank, or a constant that stands for one"
             checks.add(names[0], expected, error_class)
+            if how == "handle_place":
+                checks.add_class("MPI_ERR_NO_MEM")
         elif how == "load" and "requests" in names[0]:
             checks.add(names[0], "requests, or MPI_REQUEST_NULL", "MPI_ERR_REQUEST")
 

@@ -241,7 +241,7 @@ def handle_array(body: Body, parameter: Parameter, core: CoreParameter) -> None:
     body.declare(f"HandleArray<{kind}> {name}({length});", after_checks=True)
     if parameter.direction == "out":
         body.check(f'{name}.clear(call, {parameter.name}, "{parameter.name}")')
-        body.on_success.append(f"{name}.give(call, {parameter.name});")
+        body.on_success.append(f"if (!{name}.give(call, {parameter.name})) return call.fail();")
     else:
         allowed = str(null_allowed(body.function, parameter)).lower()
         body.check(f'{name}.load(call, {parameter.name}, "{parameter.name}", {allowed})')
@@ -254,7 +254,7 @@ def handle_out(body: Body, parameter: Parameter) -> None:
     kind = HANDLES[parameter.kind]
     name = local(parameter)
     body.declare(f"{kind}* {name} = nullptr;")
-    body.check(f'call.pointer({parameter.name}, "{parameter.name}")')
+    body.check(f'call.handle_place({parameter.name}, "{parameter.name}")')
     body.arguments[parameter.name] = f"&{name}"
     if body.param("flag") and flag_is_false(body, parameter) == "null":
         body.on_success.append(f"null_out<{kind}>({parameter.name});")

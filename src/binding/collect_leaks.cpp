@@ -1,6 +1,7 @@
 // Collects leaks: see collect_leaks.hpp.
 #include "binding/collect_leaks.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,21 +18,6 @@ namespace {
 
 std::string quoted(const char* noun, const std::string& name) {
   return name.empty() ? noun : noun + (" '" + name + "'");
-}
-
-const char* short_noun(Kind kind) {
-  switch (kind) {
-    case Kind::kGroup:
-      return "group";
-    case Kind::kOp:
-      return "reduction operation";
-    case Kind::kInfo:
-      return "info object";
-    case Kind::kErrhandler:
-      return "error handler";
-    default:
-      return "object";
-  }
 }
 
 /// What the object is and what should have become of it.
@@ -56,7 +42,7 @@ Leak describe(const Object& object) {
       return {"request", "begun", {}, "not completed"};
     }
     default:
-      return {short_noun(object.kind), "made", {}, "not freed"};
+      return {noun_of(object.kind), "made", {}, "not freed"};
   }
 }
 
@@ -84,7 +70,7 @@ std::map<Context, std::string> comm_names(const Objects& objects) {
   };
   add(*objects.world);
   add(*objects.self);
-  binding.handles.for_each([&add](const Object* object, std::uint32_t, std::uint32_t) {
+  binding.handles.for_each([&add](const Object* object, std::uint32_t, std::uint64_t) {
     if (object->kind == Kind::kComm) add(*static_cast<const Comm*>(object));
   });
   return names;
@@ -99,13 +85,13 @@ void report(const std::vector<Leak>& leaks) {
 void report_leaked_handles() {
   const Objects& objects = *binding.process->objects;
   std::vector<Leak> leaks;
-  binding.handles.for_each([&](const Object* object, std::uint32_t value, std::uint32_t uses) {
+  binding.handles.for_each([&](const Object* object, std::uint32_t value, std::uint64_t uses) {
     const Origin origin = binding.origins.find(value);
     if (!is_users_to_free(objects, object, origin)) return;
     Leak leak = describe(*object);
     leak.function = origin.function != nullptr ? origin.function : "a call before MPI_Init";
     leak.site = origin.site;
-    leak.count = uses;
+    leak.count = static_cast<std::uint32_t>(std::min<std::uint64_t>(uses, UINT32_MAX));
     add_leak(&leaks, std::move(leak));
   });
   add_keyvals(objects, &leaks);

@@ -87,6 +87,9 @@ bool begin_use(ThreadLevel level, bool locking, const Beginning& beginning, std:
     binding.process = &process;
     binding.locking = locking;
     binding.notes_origins = process.config.check >= 3;
+    const std::int64_t handles_max = process.config.handles_max;
+    binding.handles.set_limit(handles_max != 0 ? static_cast<std::uint32_t>(handles_max)
+                                               : HandleTable::kLimitMax);
     // It is in a call for as long as it lives: a tool's functions that it runs find the lock held.
     if (has_thread) progress_thread = new ProgressThread(process, [] { call_depth = 1; });
   }

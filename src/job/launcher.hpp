@@ -16,6 +16,10 @@
 
 namespace tasuki {
 
+/// "solver+0x12af": the place of the call that returns to `site`, where debug information is not at hand.
+/// Empty: unknown.
+std::string module_place(std::uint64_t site);
+
 class Launcher {
  public:
   virtual ~Launcher() = default;

@@ -38,7 +38,7 @@ void add_leak(std::vector<Leak>* leaks, Leak leak);
 std::string leak_text(const Leak& leak, const std::string& place);
 
 /// The first line of the report; the leaks follow, each on a line of its own.
-inline constexpr const char* kLeakHeading = "the program left behind at MPI_Finalize (TASUKI_CHECK=3):";
+inline constexpr const char* kLeakHeading = "the program left behind:";
 
 std::string encode(const LeakReport& report);
 /// Returns false for what encode() never made.

@@ -42,14 +42,12 @@ Code refuse_intra(Process& process, const Comm& comm) {
   return process.fail(kErrComm, "comm is an intracommunicator, expected an intercommunicator");
 }
 
-/// For the user: a group of its own, so that a handle that was freed is known for what it is.
-Group* copy_group(const Comm& comm, const Group& group) {
-  Group* copy = make_group(comm.process, group.endpoints);
-  if (copy->predefined == 0) copy->session = comm.session;
-  return copy;
-}
-
 }  // namespace
+
+Group* group_of(const Comm& comm, Group* group) {
+  if (!group->session) group->session = comm.session;
+  return retain(group);
+}
 
 void enlist(Process& process, ErrorOwner* owner) {
   owner->place = process.owners.size();
@@ -126,7 +124,7 @@ Code comm_compare(Process&, Comm* comm1, Comm* comm2, int* result) {
 }
 
 Code comm_group(Process&, Comm* comm, Group** group) {
-  *group = copy_group(*comm, *comm->group);
+  *group = group_of(*comm, comm->group.get());
   return kSuccess;
 }
 
@@ -143,7 +141,7 @@ Code comm_remote_size(Process& process, Comm* comm, int* size) {
 
 Code comm_remote_group(Process& process, Comm* comm, Group** group) {
   if (const Code code = refuse_intra(process, *comm)) return code;
-  *group = copy_group(*comm, *comm->remote_group);
+  *group = group_of(*comm, comm->remote_group.get());
   return kSuccess;
 }
 

@@ -47,7 +47,7 @@ struct ErrorOwner : Object {
 void enlist(Process& process, ErrorOwner* owner);
 void delist(Process& process, const ErrorOwner& owner);
 
-/// An ordered set of processes. Immutable.
+/// An ordered set of processes. Immutable but for `session`, which is set before the user gets it.
 struct Group : Object {
   Group() : Object(Kind::kGroup) {}
   std::vector<int> endpoints;  // rank in the group -> endpoint of the link
@@ -104,6 +104,10 @@ struct Comm : ErrorOwner {
   const Group& peers() const { return is_inter() ? *remote_group : *group; }
   int endpoint(int peer_rank) const { return peers().endpoints[static_cast<std::size_t>(peer_rank)]; }
 };
+
+/// For the user, one more reference to `group`, which is one of `comm`'s: always the same object, so that a
+/// program that asks often and never frees the group holds one handle.
+Group* group_of(const Comm& comm, Group* group);
 
 /// Raises the MPI_T event of what became of `comm`, if a tool has asked for it.
 void tell(const Comm& comm, Event event);

@@ -34,7 +34,7 @@ struct Object {
   const Kind kind;
   std::uint16_t predefined = 0;  // the number of a predefined object (base/predefined.hpp), 0 for a user's
   std::uint32_t handle = 0;      // the binding's: the handle given out, 0 for none
-  int references = 1;            // guarded by the process lock
+  std::int64_t references = 1;   // guarded by the process lock
 };
 
 template <class T>

@@ -48,6 +48,7 @@ struct Config {
   std::int64_t heap = 0;                // of the heap library, which reads the environment itself
   std::int64_t static_data = 0;         // likewise
   std::int64_t check = 0;               // a CheckLevel
+  std::int64_t handles_max = 0;         // in use at once; 0: as memory allows
 
   // Between virtual nodes (mpiexec --nodes).
   std::int64_t network_latency_ns = 2000;

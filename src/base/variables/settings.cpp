@@ -222,6 +222,11 @@ constexpr Setting kRows[] = {
     {"TASUKI_INITIAL_ERRHANDLER", SettingType::kChoice, &Config::initial_errhandler, 0, kErrhandler.size - 1,
      &kErrhandler, Change::kBeforeInit, Scope::kLocal, Verbosity::kUserBasic, Part::kEnvironment,
      "the error handler that communicators begin with; mpiexec -initial-errhandler sets it"},
+    number(
+        "TASUKI_HANDLES_MAX", SettingType::kNumber, &Config::handles_max, 256, 1 << 28, Change::kBeforeInit,
+        Scope::kLocal, Verbosity::kUserDetail, Part::kEnvironment,
+        "how many handles of MPI objects a rank may hold before calls that make more return MPI_ERR_NO_MEM; "
+        "automatic: as memory allows. A small number shows where a program makes what it never frees"),
     {"TASUKI_HEAP", SettingType::kChoice, &Config::heap, 0, kHeap.size - 1, &kHeap, Change::kBeforeInit,
      Scope::kLocal, Verbosity::kUserBasic, Part::kEnvironment,
      "whether malloc() gives memory that the other ranks of the node can reach; mpiexec --heap sets it"},

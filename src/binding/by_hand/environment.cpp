@@ -201,7 +201,7 @@ extern "C" int PMPI_Abi_get_version(int* abi_major, int* abi_minor) {
 
 extern "C" int PMPI_Abi_get_info(MPI_Info* info) {
   Call call(Function::kAbi_get_info, call_site(__builtin_return_address(0)), AnyTime{});
-  if (!call.pointer(info, "info")) return call.fail();
+  if (!call.handle_place(info, "info")) return call.fail();
   Info* core_info = nullptr;
   Code code = api::info_create(call.process, &core_info);
   const auto set = [&](const char* key, std::size_t bytes) {

@@ -100,7 +100,7 @@ using namespace tasuki;
 
 extern "C" int PMPI_Abi_get_fortran_info(MPI_Info* info) {
   Call call(Function::kAbi_get_fortran_info, call_site(__builtin_return_address(0)), AnyTime{});
-  if (!call.pointer(info, "info")) return call.fail();
+  if (!call.handle_place(info, "info")) return call.fail();
   Info* copy = nullptr;
   const Code code = fortran_side.info != nullptr ? api::info_dup(call.process, fortran_side.info, &copy)
                                                  : make_info(call.process, &copy);

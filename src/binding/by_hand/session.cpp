@@ -29,7 +29,7 @@ int begin_session(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session
   Errhandler* core_errhandler = nullptr;
   if (!call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler) ||
-      !call.pointer(session, "session")) {
+      !call.handle_place(session, "session")) {
     return refuse(0);
   }
   if (const Code code = check_errhandler(call.process, *core_errhandler, Kind::kSession)) return refuse(code);

@@ -35,7 +35,7 @@ extern "C" int PMPI_Comm_spawn(const char* command, char* argv[], int maxprocs, 
   Info* core_info = nullptr;
   Call::Roles roles;
   if (!call.handle<Comm>(comm, "comm", &core_comm) || !call.root(root, "root", core_comm, &roles) ||
-      !call.pointer(intercomm, "intercomm") ||
+      !call.handle_place(intercomm, "intercomm") ||
       (roles.root_here && !call.handle_or_null<Info>(info, "info", &core_info))) {
     null_out<Comm>(intercomm);
     return call.fail();
@@ -58,7 +58,7 @@ extern "C" int PMPI_Comm_spawn_multiple(int count, char* array_of_commands[], ch
   Comm* core_intercomm = nullptr;
   Call::Roles roles;
   if (!call.handle<Comm>(comm, "comm", &core_comm) || !call.root(root, "root", core_comm, &roles) ||
-      !call.pointer(intercomm, "intercomm") || (roles.root_here && !call.count(count, "count"))) {
+      !call.handle_place(intercomm, "intercomm") || (roles.root_here && !call.count(count, "count"))) {
     null_out<Comm>(intercomm);
     return call.fail();
   }

@@ -86,11 +86,19 @@ class HandleArray {
   void settle(Call& call, Handle* handles) {
     for (std::size_t i = 0; i < objects_.size(); ++i) call.settle<T>(objects_[i], &handles[i]);
   }
-  /// OUT, and INOUT of MPI_Startall: gives the user handles of the objects, up to the first null.
-  void give(Call& call, Handle* handles) {
-    for (std::size_t i = 0; i < objects_.size() && objects_[i] != nullptr; ++i) {
-      handles[i] = call.give<T>(objects_[i]);
+  /// OUT: gives the user handles of the objects, up to the first null. Returns false, and gives none, when
+  /// there are not enough.
+  bool give(Call& call, Handle* handles) {
+    std::size_t size = 0;
+    while (size < objects_.size() && objects_[size] != nullptr) ++size;
+    if (size != 0 && !call.make_room(size)) {
+      for (std::size_t i = 0; i < size; ++i) {
+        if (objects_[i]->predefined == 0) release(objects_[i]);
+      }
+      return false;
     }
+    for (std::size_t i = 0; i < size; ++i) handles[i] = call.give<T>(objects_[i]);
+    return true;
   }
   T** data() { return objects_.data(); }
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "binding/call/tool_call.hpp"
+#include "binding/handles/handle_holders.hpp"
 #include "environment/environment.hpp"
 #include "job/launcher.hpp"
 #include "object/errhandler.hpp"
@@ -200,26 +201,10 @@ bool Call::refuse(int error_class, const char* format, ...) {
 
 /// The noun of the kind of object that `bits` is a handle of, or null.
 const char* kind_of_handle(const Process& process, abi::Bits bits) {
-  constexpr std::pair<Kind, const char*> kNouns[] = {
-      {Kind::kComm, "communicator"},
-      {Kind::kGroup, "group"},
-      {Kind::kDatatype, "datatype"},
-      {Kind::kOp, "operation"},
-      {Kind::kRequest, "request"},
-      {Kind::kInfo, "info object"},
-      {Kind::kErrhandler, "error handler"},
-      {Kind::kMessage, "message"},
-      {Kind::kSession, "session"},
-      {Kind::kWin, "window"},
-      {Kind::kFile, "file"},
-  };
   const std::uint32_t value = abi::table_value(bits);
-  const Object* predefined = process.objects->predefined[abi::predefined_number(bits)];
-  for (const auto& [kind, noun] : kNouns) {
-    if (value != 0 && binding.handles.find(value, kind) != nullptr) return noun;
-    if (predefined != nullptr && predefined->kind == kind) return noun;
-  }
-  return nullptr;
+  const Object* object = process.objects->predefined[abi::predefined_number(bits)];
+  if (value != 0) object = binding.handles.find(value);
+  return object != nullptr ? noun_of(object->kind) : nullptr;
 }
 
 bool Call::bad_handle(bool null, std::uint64_t bits, const char* argument, const char* noun,
@@ -368,9 +353,25 @@ void Call::note_origin(std::uint32_t value) {
   binding.origins.note(value, {function_name(function_), process.line.site.load(std::memory_order_relaxed)});
 }
 
-void Call::out_of_handles() {
-  process.launcher.abort(1, std::string(function_name(function_)) +
-                                ": more than a million handles are in use, or memory is short");
+bool Call::make_room(std::size_t count) {
+  HandleTable& handles = binding.handles;
+  const std::uint32_t size = handles.size();
+  if (handles.make_room(static_cast<std::uint32_t>(std::min<std::size_t>(count, HandleTable::kLimitMax)))) {
+    const Origin origin{function_name(function_), process.line.site.load(std::memory_order_relaxed)};
+    for (std::uint32_t slot = size; slot < handles.size(); ++slot)
+      binding.origins.note_new_slot(slot, origin);
+    return true;
+  }
+  const HandleHolders holders = find_holders(handles, binding.origins);
+  code_ = process.errors.record(kErrNoMem, describe(holders, handles));
+  if (!std::exchange(binding.told_holders, true)) report(holders, process.launcher);
+  return false;
+}
+
+/// Another thread, or a callback, took what make_room() had left.
+void Call::end_without_handle() {
+  const std::string held = describe(find_holders(binding.handles, binding.origins), binding.handles);
+  process.launcher.abort(1, std::string(function_name(function_)) + ": " + held);
   __builtin_unreachable();  // gcc does not see that a virtual function never returns
 }
 

@@ -46,12 +46,13 @@ enum class WorldState : int { kBefore, kRunning, kAfter };
 struct Binding {
   Process* process = nullptr;  // while running, else null
   bool locking = false;        // MPI_THREAD_MULTIPLE
-  bool notes_origins = false;  // TASUKI_CHECK=3
+  bool notes_origins = false;  // of each handle: TASUKI_CHECK=3
+  bool told_holders = false;   // which calls gave most handles, when there were no more
   WorldState world_state = WorldState::kBefore;
   HandleTable handles;
   DueHandler due_handler;
   pthread_t main_thread = 0;
-  Origins origins;  // where notes_origins
+  Origins origins;
 };
 extern Binding binding;
 
@@ -206,6 +207,12 @@ class Call {
     return values != nullptr || length <= 0 || null_pointer(argument);
   }
   bool pointer(const void* value, const char* argument) { return value != nullptr || null_pointer(argument); }
+  /// The place of an OUT handle: an address, and there is a handle to put there.
+  bool handle_place(const void* value, const char* argument) {
+    return pointer(value, argument) && (binding.handles.has_free_slot() || make_room(1));
+  }
+  /// Sees to it that there are `count` handles to give. The call may still be refused then.
+  [[gnu::cold, gnu::noinline]] bool make_room(std::size_t count);
   /// A string of the user's that the core copies. The limit is above any that MPI or a system has.
   static constexpr std::size_t kTextBytesMax = 64 << 10;
   bool text(const char* value, const char* argument, int error_class = kErrArg) {
@@ -284,7 +291,7 @@ class Call {
       object = own_request(object);
     const std::uint32_t value = binding.handles.acquire(object);
     if (value == 0) [[unlikely]]
-      out_of_handles();
+      end_without_handle();
     if (binding.notes_origins) [[unlikely]]
       note_origin(value);
     return abi::bits_of_table_value(value);
@@ -334,7 +341,7 @@ class Call {
   [[gnu::cold]] int call_due_handler();
   [[gnu::cold]] Object* own_request(Object* object);
   [[gnu::cold]] void note_origin(std::uint32_t value);
-  [[gnu::cold, noreturn]] void out_of_handles();
+  [[gnu::cold, noreturn]] void end_without_handle();
   [[gnu::cold, noreturn]] static void not_running(Function function);
   [[gnu::noinline]] std::uint64_t prepare(std::uint64_t word);
   void keep_outer();

@@ -46,7 +46,7 @@ extern "C" decltype(PMPI_Allgather_c) MPI_Allgather_c __attribute__((weak, alias
       !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -105,7 +105,7 @@ extern "C" decltype(PMPI_Allgatherv_c) MPI_Allgatherv_c __attribute__((weak, ali
       !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -167,7 +167,7 @@ extern "C" decltype(PMPI_Allreduce_c) MPI_Allreduce_c __attribute__((weak, alias
       !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -227,7 +227,7 @@ extern "C" decltype(PMPI_Alltoall_c) MPI_Alltoall_c __attribute__((weak, alias("
       !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -285,7 +285,7 @@ extern "C" decltype(PMPI_Alltoallv_c) MPI_Alltoallv_c __attribute__((weak, alias
       !(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf"))) ||
       !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -351,7 +351,7 @@ extern "C" decltype(PMPI_Alltoallw_c) MPI_Alltoallw_c __attribute__((weak, alias
   Request* core_request = nullptr;
   if (!(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -391,7 +391,7 @@ extern "C" int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* requ
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -442,7 +442,7 @@ extern "C" decltype(PMPI_Bcast_c) MPI_Bcast_c __attribute__((weak, alias("PMPI_B
       !call.root(root, "root", core_comm, &roles) ||
       !((!roles.member_here && !roles.root_here) || (call.message(buffer, "buffer", count, "count", datatype, "datatype", &core_datatype))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -505,7 +505,7 @@ extern "C" decltype(PMPI_Exscan_c) MPI_Exscan_c __attribute__((weak, alias("PMPI
       !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -570,7 +570,7 @@ extern "C" decltype(PMPI_Gather_c) MPI_Gather_c __attribute__((weak, alias("PMPI
       !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !(!roles.root_here || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -635,7 +635,7 @@ extern "C" decltype(PMPI_Gatherv_c) MPI_Gatherv_c __attribute__((weak, alias("PM
       !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !(!roles.root_here || (call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -668,7 +668,7 @@ extern "C" decltype(PMPI_Gatherv_init_c) MPI_Gatherv_init_c __attribute__((weak,
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -700,7 +700,7 @@ extern "C" decltype(PMPI_Iallgather_c) MPI_Iallgather_c __attribute__((weak, ali
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -733,7 +733,7 @@ extern "C" decltype(PMPI_Iallgatherv_c) MPI_Iallgatherv_c __attribute__((weak, a
       !(call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
       !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -766,7 +766,7 @@ extern "C" decltype(PMPI_Iallreduce_c) MPI_Iallreduce_c __attribute__((weak, ali
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -798,7 +798,7 @@ extern "C" decltype(PMPI_Ialltoall_c) MPI_Ialltoall_c __attribute__((weak, alias
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf"))) ||
       !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -835,7 +835,7 @@ extern "C" decltype(PMPI_Ialltoallv_c) MPI_Ialltoallv_c __attribute__((weak, ali
   HandleArray<Datatype> core_recvtypes(core_comm->peers().size());
   Request* core_request = nullptr;
   if (!(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -861,7 +861,7 @@ extern "C" int PMPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   Comm* core_comm = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -884,7 +884,7 @@ extern "C" decltype(PMPI_Ibarrier) MPI_Ibarrier __attribute__((weak, alias("PMPI
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.root(root, "root", core_comm, &roles) ||
       !((!roles.member_here && !roles.root_here) || (call.message(buffer, "buffer", count, "count", datatype, "datatype", &core_datatype))) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -918,7 +918,7 @@ extern "C" decltype(PMPI_Ibcast_c) MPI_Ibcast_c __attribute__((weak, alias("PMPI
       !(call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
       !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -953,7 +953,7 @@ extern "C" decltype(PMPI_Iexscan_c) MPI_Iexscan_c __attribute__((weak, alias("PM
       !call.root(root, "root", core_comm, &roles) ||
       !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !(!roles.root_here || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -988,7 +988,7 @@ extern "C" decltype(PMPI_Igather_c) MPI_Igather_c __attribute__((weak, alias("PM
       !call.root(root, "root", core_comm, &roles) ||
       !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !(!roles.root_here || (call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -1024,7 +1024,7 @@ extern "C" decltype(PMPI_Igatherv_c) MPI_Igatherv_c __attribute__((weak, alias("
       !((!roles.member_here && !roles.root_here) || (call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op))) ||
       !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
       !(!roles.root_here || (call.buffer(recvbuf, "recvbuf", count, *core_datatype))) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -1059,7 +1059,7 @@ extern "C" decltype(PMPI_Ireduce_c) MPI_Ireduce_c __attribute__((weak, alias("PM
       !(call.counts(count_array(recvcounts), core_comm->size(), "recvcounts") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
       !(abi::is_in_place(sendbuf) || (call.not_in_place(sendbuf, "sendbuf"))) ||
       !call.not_in_place(recvbuf, "recvbuf") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -1091,7 +1091,7 @@ extern "C" decltype(PMPI_Ireduce_scatter_c) MPI_Ireduce_scatter_c __attribute__(
       !(call.count(recvcount, "recvcount") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
       !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", recvcount, *core_datatype))) ||
       !call.buffer(recvbuf, "recvbuf", recvcount, *core_datatype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -1124,7 +1124,7 @@ extern "C" decltype(PMPI_Ireduce_scatter_block_c) MPI_Ireduce_scatter_block_c __
       !(call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
       !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -1159,7 +1159,7 @@ extern "C" decltype(PMPI_Iscan_c) MPI_Iscan_c __attribute__((weak, alias("PMPI_I
       !call.root(root, "root", core_comm, &roles) ||
       !(!roles.root_here || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -1194,7 +1194,7 @@ extern "C" decltype(PMPI_Iscatter_c) MPI_Iscatter_c __attribute__((weak, alias("
       !call.root(root, "root", core_comm, &roles) ||
       !(!roles.root_here || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf"))) ||
       !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -1262,7 +1262,7 @@ extern "C" decltype(PMPI_Reduce_c) MPI_Reduce_c __attribute__((weak, alias("PMPI
       !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
       !(!roles.root_here || (call.buffer(recvbuf, "recvbuf", count, *core_datatype))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -1373,7 +1373,7 @@ extern "C" decltype(PMPI_Reduce_scatter_block_c) MPI_Reduce_scatter_block_c __at
       !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", recvcount, *core_datatype))) ||
       !call.buffer(recvbuf, "recvbuf", recvcount, *core_datatype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -1408,7 +1408,7 @@ extern "C" decltype(PMPI_Reduce_scatter_block_init_c) MPI_Reduce_scatter_block_i
       !(abi::is_in_place(sendbuf) || (call.not_in_place(sendbuf, "sendbuf"))) ||
       !call.not_in_place(recvbuf, "recvbuf") ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -1469,7 +1469,7 @@ extern "C" decltype(PMPI_Scan_c) MPI_Scan_c __attribute__((weak, alias("PMPI_Sca
       !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -1534,7 +1534,7 @@ extern "C" decltype(PMPI_Scatter_c) MPI_Scatter_c __attribute__((weak, alias("PM
       !(!roles.root_here || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -1599,7 +1599,7 @@ extern "C" decltype(PMPI_Scatterv_c) MPI_Scatterv_c __attribute__((weak, alias("
       !(!roles.root_here || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf"))) ||
       !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }

@@ -266,7 +266,7 @@ extern "C" decltype(PMPI_Type_commit) MPI_Type_commit __attribute__((weak, alias
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
+      !call.handle_place(newtype, "newtype")) {
     null_out<Datatype>(newtype);
     return call.fail();
   }
@@ -312,7 +312,7 @@ extern "C" decltype(PMPI_Type_contiguous_c) MPI_Type_contiguous_c __attribute__(
       !call.array(array_of_psizes, ndims, "array_of_psizes") ||
       !call.constant(order, core_order, "order", kErrArg) ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
+      !call.handle_place(newtype, "newtype")) {
     null_out<Datatype>(newtype);
     return call.fail();
   }
@@ -334,7 +334,7 @@ extern "C" decltype(PMPI_Type_create_darray_c) MPI_Type_create_darray_c __attrib
 extern "C" int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype* newtype) {
   Call call(Function::kType_create_f90_complex, call_site(__builtin_return_address(0)));
   Datatype* core_newtype = nullptr;
-  if (!call.pointer(newtype, "newtype")) {
+  if (!call.handle_place(newtype, "newtype")) {
     null_out<Datatype>(newtype);
     return call.fail();
   }
@@ -349,7 +349,7 @@ extern "C" decltype(PMPI_Type_create_f90_complex) MPI_Type_create_f90_complex __
 extern "C" int PMPI_Type_create_f90_integer(int r, MPI_Datatype* newtype) {
   Call call(Function::kType_create_f90_integer, call_site(__builtin_return_address(0)));
   Datatype* core_newtype = nullptr;
-  if (!call.pointer(newtype, "newtype")) {
+  if (!call.handle_place(newtype, "newtype")) {
     null_out<Datatype>(newtype);
     return call.fail();
   }
@@ -364,7 +364,7 @@ extern "C" decltype(PMPI_Type_create_f90_integer) MPI_Type_create_f90_integer __
 extern "C" int PMPI_Type_create_f90_real(int p, int r, MPI_Datatype* newtype) {
   Call call(Function::kType_create_f90_real, call_site(__builtin_return_address(0)));
   Datatype* core_newtype = nullptr;
-  if (!call.pointer(newtype, "newtype")) {
+  if (!call.handle_place(newtype, "newtype")) {
     null_out<Datatype>(newtype);
     return call.fail();
   }
@@ -385,7 +385,7 @@ extern "C" decltype(PMPI_Type_create_f90_real) MPI_Type_create_f90_real __attrib
       !call.counts(count_array(array_of_blocklengths), static_cast<int>(count), "array_of_blocklengths") ||
       !call.array(array_of_displacements, count, "array_of_displacements") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
+      !call.handle_place(newtype, "newtype")) {
     null_out<Datatype>(newtype);
     return call.fail();
   }
@@ -413,7 +413,7 @@ extern "C" decltype(PMPI_Type_create_hindexed_c) MPI_Type_create_hindexed_c __at
       !call.count(blocklength, "blocklength") ||
       !call.array(array_of_displacements, count, "array_of_displacements") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
+      !call.handle_place(newtype, "newtype")) {
     null_out<Datatype>(newtype);
     return call.fail();
   }
@@ -440,7 +440,7 @@ extern "C" decltype(PMPI_Type_create_hindexed_block_c) MPI_Type_create_hindexed_
   if (!call.count(count, "count") ||
       !call.count(blocklength, "blocklength") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
+      !call.handle_place(newtype, "newtype")) {
     null_out<Datatype>(newtype);
     return call.fail();
   }
@@ -468,7 +468,7 @@ extern "C" decltype(PMPI_Type_create_hvector_c) MPI_Type_create_hvector_c __attr
       !call.count(blocklength, "blocklength") ||
       !call.array(array_of_displacements, count, "array_of_displacements") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
+      !call.handle_place(newtype, "newtype")) {
     null_out<Datatype>(newtype);
     return call.fail();
   }
@@ -508,7 +508,7 @@ extern "C" decltype(PMPI_Type_create_keyval) MPI_Type_create_keyval __attribute_
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
+      !call.handle_place(newtype, "newtype")) {
     null_out<Datatype>(newtype);
     return call.fail();
   }
@@ -539,7 +539,7 @@ extern "C" decltype(PMPI_Type_create_resized_c) MPI_Type_create_resized_c __attr
   HandleArray<Datatype> core_array_of_types(count);
   Datatype* core_newtype = nullptr;
   if (!core_array_of_types.load(call, array_of_types, "array_of_types", false) ||
-      !call.pointer(newtype, "newtype")) {
+      !call.handle_place(newtype, "newtype")) {
     null_out<Datatype>(newtype);
     return call.fail();
   }
@@ -573,7 +573,7 @@ extern "C" decltype(PMPI_Type_create_struct_c) MPI_Type_create_struct_c __attrib
       !call.counts(count_array(array_of_starts), static_cast<int>(ndims), "array_of_starts") ||
       !call.constant(order, core_order, "order", kErrArg) ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
+      !call.handle_place(newtype, "newtype")) {
     null_out<Datatype>(newtype);
     return call.fail();
   }
@@ -610,7 +610,7 @@ extern "C" int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
+      !call.handle_place(newtype, "newtype")) {
     null_out<Datatype>(newtype);
     return call.fail();
   }
@@ -692,7 +692,7 @@ extern "C" int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, i
   call.note(&CallLine::type, core_datatype);
   const Code code = api::type_get_contents(call.process, core_datatype, max_integers, max_addresses, 0, max_datatypes, array_of_integers, reinterpret_cast<Aint*>(array_of_addresses), nullptr, core_array_of_datatypes.data(), false);
   if (code == 0) {
-    core_array_of_datatypes.give(call, array_of_datatypes);
+    if (!core_array_of_datatypes.give(call, array_of_datatypes)) return call.fail();
     contents_from_core(*core_datatype, array_of_integers);
   }
   return call.end(code);
@@ -719,7 +719,7 @@ extern "C" int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_int
   call.note(&CallLine::type, core_datatype);
   const Code code = api::type_get_contents(call.process, core_datatype, max_integers, max_addresses, max_large_counts, max_datatypes, array_of_integers, reinterpret_cast<Aint*>(array_of_addresses), reinterpret_cast<Count*>(array_of_large_counts), core_array_of_datatypes.data(), true);
   if (code == 0) {
-    core_array_of_datatypes.give(call, array_of_datatypes);
+    if (!core_array_of_datatypes.give(call, array_of_datatypes)) return call.fail();
     contents_from_core(*core_datatype, array_of_integers);
   }
   return call.end(code);
@@ -900,7 +900,7 @@ extern "C" int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype i
   Datatype* core_pair_type = nullptr;
   if (!call.handle<Datatype>(value_type, "value_type", &core_value_type) ||
       !call.handle<Datatype>(index_type, "index_type", &core_index_type) ||
-      !call.pointer(pair_type, "pair_type")) {
+      !call.handle_place(pair_type, "pair_type")) {
     null_out<Datatype>(pair_type);
     return call.fail();
   }
@@ -921,7 +921,7 @@ extern "C" decltype(PMPI_Type_get_value_index) MPI_Type_get_value_index __attrib
       !call.counts(count_array(array_of_blocklengths), static_cast<int>(count), "array_of_blocklengths") ||
       !call.array(array_of_displacements, count, "array_of_displacements") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
+      !call.handle_place(newtype, "newtype")) {
     null_out<Datatype>(newtype);
     return call.fail();
   }
@@ -946,7 +946,7 @@ extern "C" int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype* datat
   const int core_typeclass = abi::typeclass_to_core(typeclass);
   Datatype* core_datatype = nullptr;
   if (!call.constant(typeclass, core_typeclass, "typeclass", kErrArg) ||
-      !call.pointer(datatype, "datatype")) {
+      !call.handle_place(datatype, "datatype")) {
     null_out<Datatype>(datatype);
     return call.fail();
   }
@@ -1031,7 +1031,7 @@ extern "C" decltype(PMPI_Type_size_x) MPI_Type_size_x __attribute__((weak, alias
   if (!call.count(count, "count") ||
       !call.count(blocklength, "blocklength") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
+      !call.handle_place(newtype, "newtype")) {
     null_out<Datatype>(newtype);
     return call.fail();
   }

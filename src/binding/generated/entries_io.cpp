@@ -42,7 +42,7 @@ extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_er
   Call call(Function::kFile_create_errhandler, call_site(__builtin_return_address(0)), FileCall{});
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(file_errhandler_fn), "file_errhandler_fn") ||
-      !call.pointer(errhandler, "errhandler")) {
+      !call.handle_place(errhandler, "errhandler")) {
     null_out<Errhandler>(errhandler);
     return call.fail();
   }
@@ -121,7 +121,7 @@ extern "C" int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler* errhandle
   File* core_file = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle_or_null<File>(file, "file", &core_file) ||
-      !call.pointer(errhandler, "errhandler")) {
+      !call.handle_place(errhandler, "errhandler")) {
     null_out<Errhandler>(errhandler);
     return call.fail();
   }
@@ -139,7 +139,7 @@ extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group* group) {
   File* core_fh = nullptr;
   Group* core_group = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.pointer(group, "group")) {
+      !call.handle_place(group, "group")) {
     null_out<Group>(group);
     return call.fail();
   }
@@ -157,7 +157,7 @@ extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
   File* core_fh = nullptr;
   Info* core_info_used = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.pointer(info_used, "info_used")) {
+      !call.handle_place(info_used, "info_used")) {
     null_out<Info>(info_used);
     return call.fail();
   }
@@ -257,8 +257,8 @@ extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* e
   std::string core_datarep;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.pointer(disp, "disp") ||
-      !call.pointer(etype, "etype") ||
-      !call.pointer(filetype, "filetype") ||
+      !call.handle_place(etype, "etype") ||
+      !call.handle_place(filetype, "filetype") ||
       !call.pointer(datarep, "datarep")) {
     null_out<Datatype>(etype); null_out<Datatype>(filetype);
     return call.fail();
@@ -282,7 +282,7 @@ extern "C" decltype(PMPI_File_get_view) MPI_File_get_view __attribute__((weak, a
   Request* core_request = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -311,7 +311,7 @@ extern "C" decltype(PMPI_File_iread_c) MPI_File_iread_c __attribute__((weak, ali
   Request* core_request = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -341,7 +341,7 @@ extern "C" decltype(PMPI_File_iread_all_c) MPI_File_iread_all_c __attribute__((w
   Request* core_request = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -370,7 +370,7 @@ extern "C" decltype(PMPI_File_iread_at_c) MPI_File_iread_at_c __attribute__((wea
   Request* core_request = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -400,7 +400,7 @@ extern "C" decltype(PMPI_File_iread_at_all_c) MPI_File_iread_at_all_c __attribut
   Request* core_request = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -429,7 +429,7 @@ extern "C" decltype(PMPI_File_iread_shared_c) MPI_File_iread_shared_c __attribut
   Request* core_request = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -458,7 +458,7 @@ extern "C" decltype(PMPI_File_iwrite_c) MPI_File_iwrite_c __attribute__((weak, a
   Request* core_request = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -488,7 +488,7 @@ extern "C" decltype(PMPI_File_iwrite_all_c) MPI_File_iwrite_all_c __attribute__(
   Request* core_request = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -517,7 +517,7 @@ extern "C" decltype(PMPI_File_iwrite_at_c) MPI_File_iwrite_at_c __attribute__((w
   Request* core_request = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -547,7 +547,7 @@ extern "C" decltype(PMPI_File_iwrite_at_all_c) MPI_File_iwrite_at_all_c __attrib
   Request* core_request = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -579,7 +579,7 @@ extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MP
       !call.text(filename, "filename", kErrBadFile) ||
       !call.constant(amode, core_amode, "amode", kErrAmode) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(fh, "fh")) {
+      !call.handle_place(fh, "fh")) {
     null_out<File>(fh);
     return call.fail();
   }

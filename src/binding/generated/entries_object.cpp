@@ -156,7 +156,7 @@ extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcom
   Comm* core_newcomm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.handle<Group>(group, "group", &core_group) ||
-      !call.pointer(newcomm, "newcomm")) {
+      !call.handle_place(newcomm, "newcomm")) {
     null_out<Comm>(newcomm);
     return call.fail();
   }
@@ -174,7 +174,7 @@ extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* comm_er
   Call call(Function::kComm_create_errhandler, call_site(__builtin_return_address(0)));
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(comm_errhandler_fn), "comm_errhandler_fn") ||
-      !call.pointer(errhandler, "errhandler")) {
+      !call.handle_place(errhandler, "errhandler")) {
     null_out<Errhandler>(errhandler);
     return call.fail();
   }
@@ -197,7 +197,7 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringta
       !call.text(stringtag, "stringtag") ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler) ||
-      !call.pointer(newcomm, "newcomm")) {
+      !call.handle_place(newcomm, "newcomm")) {
     null_out<Comm>(newcomm);
     return call.fail();
   }
@@ -217,7 +217,7 @@ extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, M
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.handle<Group>(group, "group", &core_group) ||
       !call.tag(tag, "tag") ||
-      !call.pointer(newcomm, "newcomm")) {
+      !call.handle_place(newcomm, "newcomm")) {
     null_out<Comm>(newcomm);
     return call.fail();
   }
@@ -265,7 +265,7 @@ extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
   Comm* core_comm = nullptr;
   Comm* core_newcomm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.pointer(newcomm, "newcomm")) {
+      !call.handle_place(newcomm, "newcomm")) {
     null_out<Comm>(newcomm);
     return call.fail();
   }
@@ -286,7 +286,7 @@ extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* n
   Comm* core_newcomm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(newcomm, "newcomm")) {
+      !call.handle_place(newcomm, "newcomm")) {
     null_out<Comm>(newcomm);
     return call.fail();
   }
@@ -359,7 +359,7 @@ extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandle
   Comm* core_comm = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.pointer(errhandler, "errhandler")) {
+      !call.handle_place(errhandler, "errhandler")) {
     null_out<Errhandler>(errhandler);
     return call.fail();
   }
@@ -377,7 +377,7 @@ extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
   Comm* core_comm = nullptr;
   Info* core_info_used = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.pointer(info_used, "info_used")) {
+      !call.handle_place(info_used, "info_used")) {
     null_out<Info>(info_used);
     return call.fail();
   }
@@ -413,7 +413,7 @@ extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
   Comm* core_comm = nullptr;
   Group* core_group = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.pointer(group, "group")) {
+      !call.handle_place(group, "group")) {
     null_out<Group>(group);
     return call.fail();
   }
@@ -432,8 +432,8 @@ extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* req
   Comm* core_newcomm = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.pointer(newcomm, "newcomm") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(newcomm, "newcomm") ||
+      !call.handle_place(request, "request")) {
     null_out<Comm>(newcomm); null_out<Request>(request);
     return call.fail();
   }
@@ -456,8 +456,8 @@ extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* 
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(newcomm, "newcomm") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(newcomm, "newcomm") ||
+      !call.handle_place(request, "request")) {
     null_out<Comm>(newcomm); null_out<Request>(request);
     return call.fail();
   }
@@ -494,7 +494,7 @@ extern "C" int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
   Comm* core_comm = nullptr;
   Group* core_group = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.pointer(group, "group")) {
+      !call.handle_place(group, "group")) {
     null_out<Group>(group);
     return call.fail();
   }
@@ -598,7 +598,7 @@ extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newc
   Comm* core_comm = nullptr;
   Comm* core_newcomm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.pointer(newcomm, "newcomm")) {
+      !call.handle_place(newcomm, "newcomm")) {
     null_out<Comm>(newcomm);
     return call.fail();
   }
@@ -621,7 +621,7 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.constant(split_type, core_split_type, "split_type", kErrArg) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(newcomm, "newcomm")) {
+      !call.handle_place(newcomm, "newcomm")) {
     null_out<Comm>(newcomm);
     return call.fail();
   }
@@ -729,7 +729,7 @@ extern "C" int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Gro
   Group* core_newgroup = nullptr;
   if (!call.handle<Group>(group1, "group1", &core_group1) ||
       !call.handle<Group>(group2, "group2", &core_group2) ||
-      !call.pointer(newgroup, "newgroup")) {
+      !call.handle_place(newgroup, "newgroup")) {
     null_out<Group>(newgroup);
     return call.fail();
   }
@@ -753,7 +753,7 @@ extern "C" int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Gr
   IntArray core_ranks(ranks, n);
   Group* core_newgroup = nullptr;
   if (!core_ranks.load(call, "ranks", abi::rank_to_core) ||
-      !call.pointer(newgroup, "newgroup")) {
+      !call.handle_place(newgroup, "newgroup")) {
     null_out<Group>(newgroup);
     return call.fail();
   }
@@ -784,7 +784,7 @@ extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pse
   Group* core_newgroup = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
       !call.text(pset_name, "pset_name") ||
-      !call.pointer(newgroup, "newgroup")) {
+      !call.handle_place(newgroup, "newgroup")) {
     null_out<Group>(newgroup);
     return call.fail();
   }
@@ -809,7 +809,7 @@ extern "C" int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Gr
   IntArray core_ranks(ranks, n);
   Group* core_newgroup = nullptr;
   if (!core_ranks.load(call, "ranks", abi::rank_to_core) ||
-      !call.pointer(newgroup, "newgroup")) {
+      !call.handle_place(newgroup, "newgroup")) {
     null_out<Group>(newgroup);
     return call.fail();
   }
@@ -828,7 +828,7 @@ extern "C" int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_G
   Group* core_newgroup = nullptr;
   if (!call.handle<Group>(group1, "group1", &core_group1) ||
       !call.handle<Group>(group2, "group2", &core_group2) ||
-      !call.pointer(newgroup, "newgroup")) {
+      !call.handle_place(newgroup, "newgroup")) {
     null_out<Group>(newgroup);
     return call.fail();
   }
@@ -847,7 +847,7 @@ extern "C" int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MP
   if (!call.handle<Group>(group, "group", &core_group) ||
       !call.count(n, "n", kErrArg) ||
       !call.array(ranges, n, "ranges") ||
-      !call.pointer(newgroup, "newgroup")) {
+      !call.handle_place(newgroup, "newgroup")) {
     null_out<Group>(newgroup);
     return call.fail();
   }
@@ -866,7 +866,7 @@ extern "C" int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MP
   if (!call.handle<Group>(group, "group", &core_group) ||
       !call.count(n, "n", kErrArg) ||
       !call.array(ranges, n, "ranges") ||
-      !call.pointer(newgroup, "newgroup")) {
+      !call.handle_place(newgroup, "newgroup")) {
     null_out<Group>(newgroup);
     return call.fail();
   }
@@ -940,7 +940,7 @@ extern "C" int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* n
   Group* core_newgroup = nullptr;
   if (!call.handle<Group>(group1, "group1", &core_group1) ||
       !call.handle<Group>(group2, "group2", &core_group2) ||
-      !call.pointer(newgroup, "newgroup")) {
+      !call.handle_place(newgroup, "newgroup")) {
     null_out<Group>(newgroup);
     return call.fail();
   }
@@ -955,7 +955,7 @@ extern "C" decltype(PMPI_Group_union) MPI_Group_union __attribute__((weak, alias
 extern "C" int PMPI_Info_create(MPI_Info* info) {
   Call call(Function::kInfo_create, call_site(__builtin_return_address(0)), AnyTime{});
   Info* core_info = nullptr;
-  if (!call.pointer(info, "info")) {
+  if (!call.handle_place(info, "info")) {
     null_out<Info>(info);
     return call.fail();
   }
@@ -970,7 +970,7 @@ extern "C" decltype(PMPI_Info_create) MPI_Info_create __attribute__((weak, alias
 extern "C" int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) {
   Call call(Function::kInfo_create_env, call_site(__builtin_return_address(0)), AnyTime{});
   Info* core_info = nullptr;
-  if (!call.pointer(info, "info")) {
+  if (!call.handle_place(info, "info")) {
     null_out<Info>(info);
     return call.fail();
   }
@@ -998,7 +998,7 @@ extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
   Info* core_info = nullptr;
   Info* core_newinfo = nullptr;
   if (!call.handle<Info>(info, "info", &core_info) ||
-      !call.pointer(newinfo, "newinfo")) {
+      !call.handle_place(newinfo, "newinfo")) {
     null_out<Info>(newinfo);
     return call.fail();
   }
@@ -1141,7 +1141,7 @@ extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_
       !call.constant(local_leader, core_local_leader, "local_leader", kErrRank) ||
       !call.constant(remote_leader, core_remote_leader, "remote_leader", kErrRank) ||
       !call.tag(tag, "tag") ||
-      !call.pointer(newintercomm, "newintercomm")) {
+      !call.handle_place(newintercomm, "newintercomm")) {
     null_out<Comm>(newintercomm);
     return call.fail();
   }
@@ -1173,7 +1173,7 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
       !call.text(stringtag, "stringtag") ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler) ||
-      !call.pointer(newintercomm, "newintercomm")) {
+      !call.handle_place(newintercomm, "newintercomm")) {
     null_out<Comm>(newintercomm);
     return call.fail();
   }
@@ -1190,7 +1190,7 @@ extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newi
   Comm* core_intercomm = nullptr;
   Comm* core_newintracomm = nullptr;
   if (!call.handle<Comm>(intercomm, "intercomm", &core_intercomm) ||
-      !call.pointer(newintracomm, "newintracomm")) {
+      !call.handle_place(newintracomm, "newintracomm")) {
     null_out<Comm>(newintracomm);
     return call.fail();
   }
@@ -1257,7 +1257,7 @@ extern "C" decltype(PMPI_Op_commutative) MPI_Op_commutative __attribute__((weak,
   Call call(function, site);
   Op* core_op = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(user_fn), "user_fn") ||
-      !call.pointer(op, "op")) {
+      !call.handle_place(op, "op")) {
     null_out<Op>(op);
     return call.fail();
   }

@@ -45,7 +45,7 @@ extern "C" decltype(PMPI_Bsend_c) MPI_Bsend_c __attribute__((weak, alias("PMPI_B
       !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -118,7 +118,7 @@ extern "C" decltype(PMPI_Buffer_flush) MPI_Buffer_flush __attribute__((weak, ali
 extern "C" int PMPI_Buffer_iflush(MPI_Request* request) {
   Call call(Function::kBuffer_iflush, call_site(__builtin_return_address(0)));
   Request* core_request = nullptr;
-  if (!call.pointer(request, "request")) {
+  if (!call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -203,7 +203,7 @@ extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
   Comm* core_comm = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -234,7 +234,7 @@ extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Gr
   if (!call.pointer(reinterpret_cast<const void*>(query_fn), "query_fn") ||
       !call.pointer(reinterpret_cast<const void*>(free_fn), "free_fn") ||
       !call.pointer(reinterpret_cast<const void*>(cancel_fn), "cancel_fn") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -256,7 +256,7 @@ extern "C" decltype(PMPI_Grequest_start) MPI_Grequest_start __attribute__((weak,
       !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -290,7 +290,7 @@ extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_M
       !call.source(source, "source", core_comm) ||
       !call.tag_or_any(tag, "tag") ||
       !call.pointer(flag, "flag") ||
-      !call.pointer(message, "message") ||
+      !call.handle_place(message, "message") ||
       !core_status.ready(call, "status")) {
     null_out<Message>(message);
     return call.fail();
@@ -316,7 +316,7 @@ extern "C" decltype(PMPI_Improbe) MPI_Improbe __attribute__((weak, alias("PMPI_I
   if (!call.pointer(message, "message") ||
       !call.handle<Message>(*message, "message", &core_message) ||
       !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -371,7 +371,7 @@ extern "C" decltype(PMPI_Iprobe) MPI_Iprobe __attribute__((weak, alias("PMPI_Ipr
       !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.source(source, "source", core_comm) ||
       !call.tag_or_any(tag, "tag") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -404,7 +404,7 @@ extern "C" decltype(PMPI_Irecv_c) MPI_Irecv_c __attribute__((weak, alias("PMPI_I
       !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -437,7 +437,7 @@ extern "C" decltype(PMPI_Irsend_c) MPI_Irsend_c __attribute__((weak, alias("PMPI
       !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -474,7 +474,7 @@ extern "C" decltype(PMPI_Isend_c) MPI_Isend_c __attribute__((weak, alias("PMPI_I
       !call.tag(sendtag, "sendtag") ||
       !call.source(source, "source", core_comm) ||
       !call.tag_or_any(recvtag, "recvtag") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -509,7 +509,7 @@ extern "C" decltype(PMPI_Isendrecv_c) MPI_Isendrecv_c __attribute__((weak, alias
       !call.tag(sendtag, "sendtag") ||
       !call.source(source, "source", core_comm) ||
       !call.tag_or_any(recvtag, "recvtag") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -542,7 +542,7 @@ extern "C" decltype(PMPI_Isendrecv_replace_c) MPI_Isendrecv_replace_c __attribut
       !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -574,7 +574,7 @@ extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* mess
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.source(source, "source", core_comm) ||
       !call.tag_or_any(tag, "tag") ||
-      !call.pointer(message, "message") ||
+      !call.handle_place(message, "message") ||
       !core_status.ready(call, "status")) {
     null_out<Message>(message);
     return call.fail();
@@ -677,7 +677,7 @@ extern "C" int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_D
       !call.source(source, "source", core_comm) ||
       !call.tag_or_any(tag, "tag") ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -726,7 +726,7 @@ extern "C" int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count,
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -782,7 +782,7 @@ extern "C" decltype(PMPI_Recv_c) MPI_Recv_c __attribute__((weak, alias("PMPI_Rec
       !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.source(source, "source", core_comm) ||
       !call.tag_or_any(tag, "tag") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -942,7 +942,7 @@ extern "C" decltype(PMPI_Rsend_c) MPI_Rsend_c __attribute__((weak, alias("PMPI_R
       !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -1001,7 +1001,7 @@ extern "C" decltype(PMPI_Send_c) MPI_Send_c __attribute__((weak, alias("PMPI_Sen
       !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -1126,7 +1126,7 @@ extern "C" decltype(PMPI_Ssend_c) MPI_Ssend_c __attribute__((weak, alias("PMPI_S
       !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }

@@ -31,7 +31,7 @@ extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info info, int root, 
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.root(root, "root", core_comm, &roles) ||
       !(!roles.root_here || call.handle_or_null<Info>(info, "info", &core_info)) ||
-      !call.pointer(newcomm, "newcomm")) {
+      !call.handle_place(newcomm, "newcomm")) {
     null_out<Comm>(newcomm);
     return call.fail();
   }
@@ -55,7 +55,7 @@ extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root,
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.root(root, "root", core_comm, &roles) ||
       !(!roles.root_here || call.handle_or_null<Info>(info, "info", &core_info)) ||
-      !call.pointer(newcomm, "newcomm")) {
+      !call.handle_place(newcomm, "newcomm")) {
     null_out<Comm>(newcomm);
     return call.fail();
   }
@@ -88,7 +88,7 @@ extern "C" decltype(PMPI_Comm_disconnect) MPI_Comm_disconnect __attribute__((wea
 extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) {
   Call call(Function::kComm_get_parent, call_site(__builtin_return_address(0)));
   Comm* core_parent = nullptr;
-  if (!call.pointer(parent, "parent")) {
+  if (!call.handle_place(parent, "parent")) {
     null_out<Comm>(parent);
     return call.fail();
   }
@@ -103,7 +103,7 @@ extern "C" decltype(PMPI_Comm_get_parent) MPI_Comm_get_parent __attribute__((wea
 extern "C" int PMPI_Comm_join(int fd, MPI_Comm* intercomm) {
   Call call(Function::kComm_join, call_site(__builtin_return_address(0)));
   Comm* core_intercomm = nullptr;
-  if (!call.pointer(intercomm, "intercomm")) {
+  if (!call.handle_place(intercomm, "intercomm")) {
     null_out<Comm>(intercomm);
     return call.fail();
   }
@@ -118,7 +118,7 @@ extern "C" decltype(PMPI_Comm_join) MPI_Comm_join __attribute__((weak, alias("PM
 extern "C" int PMPI_Get_hw_resource_info(MPI_Info* hw_info) {
   Call call(Function::kGet_hw_resource_info, call_site(__builtin_return_address(0)));
   Info* core_hw_info = nullptr;
-  if (!call.pointer(hw_info, "hw_info")) {
+  if (!call.handle_place(hw_info, "hw_info")) {
     null_out<Info>(hw_info);
     return call.fail();
   }
@@ -211,7 +211,7 @@ extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* s
   Call call(Function::kSession_create_errhandler, call_site(__builtin_return_address(0)), AnyTime{});
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(session_errhandler_fn), "session_errhandler_fn") ||
-      !call.pointer(errhandler, "errhandler")) {
+      !call.handle_place(errhandler, "errhandler")) {
     null_out<Errhandler>(errhandler);
     return call.fail();
   }
@@ -266,7 +266,7 @@ extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* 
   Session* core_session = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
-      !call.pointer(errhandler, "errhandler")) {
+      !call.handle_place(errhandler, "errhandler")) {
     null_out<Errhandler>(errhandler);
     return call.fail();
   }
@@ -284,7 +284,7 @@ extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
   Session* core_session = nullptr;
   Info* core_info_used = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
-      !call.pointer(info_used, "info_used")) {
+      !call.handle_place(info_used, "info_used")) {
     null_out<Info>(info_used);
     return call.fail();
   }
@@ -342,7 +342,7 @@ extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_
   Info* core_info = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
       !call.text(pset_name, "pset_name") ||
-      !call.pointer(info, "info")) {
+      !call.handle_place(info, "info")) {
     null_out<Info>(info);
     return call.fail();
   }
@@ -360,7 +360,7 @@ extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* requ
   Session* core_session = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }

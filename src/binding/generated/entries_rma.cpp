@@ -186,7 +186,7 @@ extern "C" decltype(PMPI_Put_c) MPI_Put_c __attribute__((weak, alias("PMPI_Put_c
       !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
       !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
       !call.count(target_count, "target_count") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -222,7 +222,7 @@ extern "C" decltype(PMPI_Raccumulate_c) MPI_Raccumulate_c __attribute__((weak, a
       !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
       !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
       !call.count(target_count, "target_count") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -261,7 +261,7 @@ extern "C" decltype(PMPI_Rget_c) MPI_Rget_c __attribute__((weak, alias("PMPI_Rge
       !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
       !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
       !call.count(target_count, "target_count") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -297,7 +297,7 @@ extern "C" decltype(PMPI_Rget_accumulate_c) MPI_Rget_accumulate_c __attribute__(
       !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
       !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
       !call.count(target_count, "target_count") ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -329,7 +329,7 @@ extern "C" decltype(PMPI_Rput_c) MPI_Rput_c __attribute__((weak, alias("PMPI_Rpu
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(baseptr, "baseptr") ||
-      !call.pointer(win, "win")) {
+      !call.handle_place(win, "win")) {
     null_out<Win>(win);
     return call.fail();
   }
@@ -360,7 +360,7 @@ extern "C" decltype(PMPI_Win_allocate_c) MPI_Win_allocate_c __attribute__((weak,
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(baseptr, "baseptr") ||
-      !call.pointer(win, "win")) {
+      !call.handle_place(win, "win")) {
     null_out<Win>(win);
     return call.fail();
   }
@@ -424,7 +424,7 @@ extern "C" decltype(PMPI_Win_complete) MPI_Win_complete __attribute__((weak, ali
   Win* core_win = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(win, "win")) {
+      !call.handle_place(win, "win")) {
     null_out<Win>(win);
     return call.fail();
   }
@@ -452,7 +452,7 @@ extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* wi
   Win* core_win = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(win, "win")) {
+      !call.handle_place(win, "win")) {
     null_out<Win>(win);
     return call.fail();
   }
@@ -470,7 +470,7 @@ extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* win_errha
   Call call(Function::kWin_create_errhandler, call_site(__builtin_return_address(0)));
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(win_errhandler_fn), "win_errhandler_fn") ||
-      !call.pointer(errhandler, "errhandler")) {
+      !call.handle_place(errhandler, "errhandler")) {
     null_out<Errhandler>(errhandler);
     return call.fail();
   }
@@ -644,7 +644,7 @@ extern "C" int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) 
   Win* core_win = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle<Win>(win, "win", &core_win) ||
-      !call.pointer(errhandler, "errhandler")) {
+      !call.handle_place(errhandler, "errhandler")) {
     null_out<Errhandler>(errhandler);
     return call.fail();
   }
@@ -662,7 +662,7 @@ extern "C" int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) {
   Win* core_win = nullptr;
   Group* core_group = nullptr;
   if (!call.handle<Win>(win, "win", &core_win) ||
-      !call.pointer(group, "group")) {
+      !call.handle_place(group, "group")) {
     null_out<Group>(group);
     return call.fail();
   }
@@ -680,7 +680,7 @@ extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
   Win* core_win = nullptr;
   Info* core_info_used = nullptr;
   if (!call.handle<Win>(win, "win", &core_win) ||
-      !call.pointer(info_used, "info_used")) {
+      !call.handle_place(info_used, "info_used")) {
     null_out<Info>(info_used);
     return call.fail();
   }

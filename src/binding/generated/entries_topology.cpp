@@ -33,7 +33,7 @@ extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], 
       !call.count(ndims, "ndims", kErrArg) ||
       !call.array(dims, ndims, "dims") ||
       !call.array(periods, ndims, "periods") ||
-      !call.pointer(comm_cart, "comm_cart")) {
+      !call.handle_place(comm_cart, "comm_cart")) {
     null_out<Comm>(comm_cart);
     return call.fail();
   }
@@ -125,7 +125,7 @@ extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* n
   Comm* core_comm = nullptr;
   Comm* core_newcomm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.pointer(newcomm, "newcomm")) {
+      !call.handle_place(newcomm, "newcomm")) {
     null_out<Comm>(newcomm);
     return call.fail();
   }
@@ -182,7 +182,7 @@ extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int source
   if (!core_sources.load(call, "sources", abi::rank_to_core) ||
       !call.array(degrees, n, "degrees") ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(comm_dist_graph, "comm_dist_graph")) {
+      !call.handle_place(comm_dist_graph, "comm_dist_graph")) {
     null_out<Comm>(comm_dist_graph);
     return call.fail();
   }
@@ -217,7 +217,7 @@ extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, 
   Comm* core_comm_dist_graph = nullptr;
   if (!core_destinations.load(call, "destinations", abi::rank_to_core) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(comm_dist_graph, "comm_dist_graph")) {
+      !call.handle_place(comm_dist_graph, "comm_dist_graph")) {
     null_out<Comm>(comm_dist_graph);
     return call.fail();
   }
@@ -276,7 +276,7 @@ extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[]
   if (!call.handle<Comm>(comm_old, "comm_old", &core_comm_old) ||
       !call.count(nnodes, "nnodes", kErrArg) ||
       !call.array(indx, nnodes, "indx") ||
-      !call.pointer(comm_graph, "comm_graph")) {
+      !call.handle_place(comm_graph, "comm_graph")) {
     null_out<Comm>(comm_graph);
     return call.fail();
   }
@@ -390,7 +390,7 @@ extern "C" decltype(PMPI_Graphdims_get) MPI_Graphdims_get __attribute__((weak, a
       !call.neighborhood(core_comm, &degrees) ||
       !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -424,7 +424,7 @@ extern "C" decltype(PMPI_Ineighbor_allgather_c) MPI_Ineighbor_allgather_c __attr
       !call.neighborhood(core_comm, &degrees) ||
       !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
       !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(displs, degrees.in, "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -458,7 +458,7 @@ extern "C" decltype(PMPI_Ineighbor_allgatherv_c) MPI_Ineighbor_allgatherv_c __at
       !call.neighborhood(core_comm, &degrees) ||
       !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -492,7 +492,7 @@ extern "C" decltype(PMPI_Ineighbor_alltoall_c) MPI_Ineighbor_alltoall_c __attrib
       !call.neighborhood(core_comm, &degrees) ||
       !(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf")) ||
       !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -531,7 +531,7 @@ extern "C" decltype(PMPI_Ineighbor_alltoallv_c) MPI_Ineighbor_alltoallv_c __attr
   HandleArray<Datatype> core_recvtypes(degrees.in);
   Request* core_request = nullptr;
   if (!(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -592,7 +592,7 @@ extern "C" decltype(PMPI_Neighbor_allgather_c) MPI_Neighbor_allgather_c __attrib
       !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -655,7 +655,7 @@ extern "C" decltype(PMPI_Neighbor_allgatherv_c) MPI_Neighbor_allgatherv_c __attr
       !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
       !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(displs, degrees.in, "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -718,7 +718,7 @@ extern "C" decltype(PMPI_Neighbor_alltoall_c) MPI_Neighbor_alltoall_c __attribut
       !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -780,7 +780,7 @@ extern "C" decltype(PMPI_Neighbor_alltoallv_c) MPI_Neighbor_alltoallv_c __attrib
       !(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf")) ||
       !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }
@@ -850,7 +850,7 @@ extern "C" decltype(PMPI_Neighbor_alltoallw_c) MPI_Neighbor_alltoallw_c __attrib
   Request* core_request = nullptr;
   if (!(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
+      !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
   }

@@ -94,4 +94,16 @@ struct HandleOf<File> : HandleTraits<MPI_File, Kind::kFile, kErrFile> {
   static Handle null() { return MPI_FILE_NULL; }
 };
 
+/// The noun of a kind.
+inline const char* noun_of(Kind kind) {
+  const char* noun = "object";
+  const auto take = [&](auto... traits) {
+    ((kind == decltype(traits)::kKind ? void(noun = decltype(traits)::kNoun) : void()), ...);
+  };
+  take(HandleOf<Comm>{}, HandleOf<Group>{}, HandleOf<Datatype>{}, HandleOf<Op>{}, HandleOf<Request>{},
+       HandleOf<Message>{}, HandleOf<Info>{}, HandleOf<Errhandler>{}, HandleOf<Session>{}, HandleOf<Win>{},
+       HandleOf<File>{});
+  return noun;
+}
+
 }  // namespace tasuki

@@ -66,8 +66,8 @@ Code file_get_size(Process& process, File* fh, Offset* size) {
   return error == 0 ? kSuccess : fail_system(process, error, "find the size of", fh->name);
 }
 
-Code file_get_group(Process& process, File* fh, Group** group) {
-  *group = make_group(process, fh->comm->group->endpoints);
+Code file_get_group(Process&, File* fh, Group** group) {
+  *group = group_of(*fh->comm, fh->comm->group.get());
   return kSuccess;
 }
 

@@ -6,11 +6,9 @@
 
 #include "job/local/local.hpp"
 
-namespace tasuki::local {
-namespace {
+namespace tasuki {
 
-/// "solver+0x12af": where debug information is not at hand.
-std::string place_of(std::uint64_t site) {
+std::string module_place(std::uint64_t site) {
   Dl_info module{};
   const auto* address = reinterpret_cast<const void*>(site - 1);  // of the call, not what comes after it
   if (site == 0 || dladdr(address, &module) == 0 || module.dli_fname == nullptr) return {};
@@ -21,7 +19,9 @@ std::string place_of(std::uint64_t site) {
   return (slash != nullptr ? slash + 1 : module.dli_fname) + std::string(text);
 }
 
-}  // namespace
+}  // namespace tasuki
+
+namespace tasuki::local {
 
 bool send_leaks(int socket, const LeakReport& report) {
   std::string message;
@@ -34,7 +34,7 @@ void print_leaks(int rank, const std::vector<Leak>& leaks) {
   std::fflush(stdout);
   std::fprintf(stderr, "tasuki: rank %d: %s\n", rank, kLeakHeading);
   for (const Leak& leak : leaks) {
-    std::fprintf(stderr, "tasuki:   %s: %u\n", leak_text(leak, place_of(leak.site)).c_str(), leak.count);
+    std::fprintf(stderr, "tasuki:   %s: %u\n", leak_text(leak, module_place(leak.site)).c_str(), leak.count);
   }
 }
 

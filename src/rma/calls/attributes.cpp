@@ -55,8 +55,8 @@ void take_hints(Hints* hints, const Info* info) {
 
 namespace api {
 
-Code win_get_group(Process& process, Win* win, Group** group) {
-  *group = make_group(process, win->comm->group->endpoints);
+Code win_get_group(Process&, Win* win, Group** group) {
+  *group = group_of(*win->comm, win->comm->group.get());
   return kSuccess;
 }
 

@@ -10,7 +10,7 @@
 namespace tasuki::launch {
 namespace {
 
-constexpr const char* kHeading = "mpiexec: the program left behind at MPI_Finalize (TASUKI_CHECK=3):";
+constexpr const char* kHeading = "mpiexec: the program left behind:";
 
 MappedFile program_at(std::uint64_t begin) {
   MappedFile file{.begin = begin, .end = begin + 0x1000, .offset = 0x400, .inode = 7, .path = ""};
