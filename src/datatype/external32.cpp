@@ -15,7 +15,6 @@ namespace {
 static_assert(std::endian::native == std::endian::little || std::endian::native == std::endian::big);
 static_assert(sizeof(Aint) == 8, "external32's MPI_AINT has 8 bytes");
 static_assert(LDBL_MANT_DIG == 64 || LDBL_MANT_DIG == 113, "long double: x87 extended or IEEE quad");
-static_assert(kHasQuad);
 
 std::uint16_t swapped(std::uint16_t value) {
   return __builtin_bswap16(value);

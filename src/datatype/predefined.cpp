@@ -21,27 +21,15 @@ using Group = ReductionGroup;
 template <class T>
 constexpr BasicInfo basic(std::uint16_t number, const char* name, Representation representation, Group group,
                           std::uint8_t external_size = sizeof(T)) {
-  return {number, name, representation, group, true, false, sizeof(T), sizeof(T), alignof(T), external_size};
+  return {number, name, representation, group, false, sizeof(T), sizeof(T), alignof(T), external_size};
 }
 
 template <class Part>
 constexpr BasicInfo complex(std::uint16_t number, const char* name,
                             std::uint8_t external_part = sizeof(Part)) {
-  return {number,
-          name,
-          Representation::kComplex,
-          Group::kComplex,
-          true,
-          false,
-          2 * sizeof(Part),
-          2 * sizeof(Part),
-          alignof(Part),
-          static_cast<std::uint8_t>(2 * external_part)};
-}
-
-[[maybe_unused]] constexpr BasicInfo unsupported(std::uint16_t number, const char* name,
-                                                 Representation representation, Group group) {
-  return {number, name, representation, group, false, false, 0, 0, 1, 0};
+  return {number,           name,          Representation::kComplex,
+          Group::kComplex,  false,         2 * sizeof(Part),
+          2 * sizeof(Part), alignof(Part), static_cast<std::uint8_t>(2 * external_part)};
 }
 
 template <class Value, class Index = int>
@@ -50,19 +38,10 @@ constexpr BasicInfo pair(std::uint16_t number, const char* name, std::uint16_t v
     Value value;
     Index index;
   };
-  return {number,
-          name,
-          Representation::kPair,
-          Group::kPair,
-          true,
-          false,
-          sizeof(Value) + sizeof(Index),
-          sizeof(Both),
-          alignof(Both),
-          0,
-          value,
-          index,
-          offsetof(Both, index)};
+  return {number,       name,          Representation::kPair,
+          Group::kPair, false,         sizeof(Value) + sizeof(Index),
+          sizeof(Both), alignof(Both), 0,
+          value,        index,         offsetof(Both, index)};
 }
 
 constexpr BasicInfo quad(BasicInfo info) {
@@ -71,54 +50,6 @@ constexpr BasicInfo quad(BasicInfo info) {
 }
 
 using R = Representation;
-
-constexpr BasicInfo integer16() {
-#ifdef __SIZEOF_INT128__
-  return basic<__int128>(kMpiInteger16, "MPI_INTEGER16", R::kSigned, Group::kFortranInteger);
-#else
-  return unsupported(kMpiInteger16, "MPI_INTEGER16", R::kSigned, Group::kFortranInteger);
-#endif
-}
-
-constexpr BasicInfo logical16() {
-#ifdef __SIZEOF_INT128__
-  return basic<__int128>(kMpiLogical16, "MPI_LOGICAL16", R::kLogical, Group::kLogical);
-#else
-  return unsupported(kMpiLogical16, "MPI_LOGICAL16", R::kLogical, Group::kLogical);
-#endif
-}
-
-constexpr BasicInfo half(std::uint16_t number, const char* name) {
-#ifdef __FLT16_MAX__
-  return basic<Half>(number, name, R::kFloating, Group::kFloating);
-#else
-  return unsupported(number, name, R::kFloating, Group::kFloating);
-#endif
-}
-
-constexpr BasicInfo complex4() {
-#ifdef __FLT16_MAX__
-  return complex<Half>(kMpiComplex4, "MPI_COMPLEX4");
-#else
-  return unsupported(kMpiComplex4, "MPI_COMPLEX4", R::kComplex, Group::kComplex);
-#endif
-}
-
-constexpr BasicInfo real16() {
-#if LDBL_MANT_DIG == 113 || defined(__SIZEOF_FLOAT128__)
-  return quad(basic<Quad>(kMpiReal16, "MPI_REAL16", R::kFloating, Group::kFloating));
-#else
-  return unsupported(kMpiReal16, "MPI_REAL16", R::kFloating, Group::kFloating);
-#endif
-}
-
-constexpr BasicInfo complex32() {
-#if LDBL_MANT_DIG == 113 || defined(__SIZEOF_FLOAT128__)
-  return quad(complex<Quad>(kMpiComplex32, "MPI_COMPLEX32"));
-#else
-  return unsupported(kMpiComplex32, "MPI_COMPLEX32", R::kComplex, Group::kComplex);
-#endif
-}
 
 constexpr BasicInfo kTable[] = {
     basic<Aint>(kMpiAint, "MPI_AINT", R::kSigned, Group::kMultiLanguage, 8),
@@ -173,21 +104,21 @@ constexpr BasicInfo kTable[] = {
     basic<std::int16_t>(kMpiLogical2, "MPI_LOGICAL2", R::kLogical, Group::kLogical),
     basic<std::int32_t>(kMpiLogical4, "MPI_LOGICAL4", R::kLogical, Group::kLogical),
     basic<std::int64_t>(kMpiLogical8, "MPI_LOGICAL8", R::kLogical, Group::kLogical),
-    logical16(),
+    basic<Int128>(kMpiLogical16, "MPI_LOGICAL16", R::kLogical, Group::kLogical),
     basic<std::int8_t>(kMpiInteger1, "MPI_INTEGER1", R::kSigned, Group::kFortranInteger),
     basic<std::int16_t>(kMpiInteger2, "MPI_INTEGER2", R::kSigned, Group::kFortranInteger),
     basic<std::int32_t>(kMpiInteger4, "MPI_INTEGER4", R::kSigned, Group::kFortranInteger),
     basic<std::int64_t>(kMpiInteger8, "MPI_INTEGER8", R::kSigned, Group::kFortranInteger),
-    integer16(),
-    half(kMpiReal2, "MPI_REAL2"),
-    half(kMpixCFloat16, "MPIX_C_FLOAT16"),
+    basic<Int128>(kMpiInteger16, "MPI_INTEGER16", R::kSigned, Group::kFortranInteger),
+    basic<Half>(kMpiReal2, "MPI_REAL2", R::kFloating, Group::kFloating),
+    basic<Half>(kMpixCFloat16, "MPIX_C_FLOAT16", R::kFloating, Group::kFloating),
     basic<float>(kMpiReal4, "MPI_REAL4", R::kFloating, Group::kFloating),
     basic<double>(kMpiReal8, "MPI_REAL8", R::kFloating, Group::kFloating),
-    real16(),
-    complex4(),
+    quad(basic<Quad>(kMpiReal16, "MPI_REAL16", R::kFloating, Group::kFloating)),
+    complex<Half>(kMpiComplex4, "MPI_COMPLEX4"),
     complex<float>(kMpiComplex8, "MPI_COMPLEX8"),
     complex<double>(kMpiComplex16, "MPI_COMPLEX16"),
-    complex32(),
+    quad(complex<Quad>(kMpiComplex32, "MPI_COMPLEX32")),
 
     pair<float>(kMpiFloatInt, "MPI_FLOAT_INT", kMpiFloat, kMpiInt),
     pair<double>(kMpiDoubleInt, "MPI_DOUBLE_INT", kMpiDouble, kMpiInt),
@@ -238,7 +169,7 @@ Datatype* make_predefined(const BasicInfo& info) {
   datatype->extent = info.extent;
   datatype->true_extent = info.extent;
   datatype->alignment = info.alignment;
-  datatype->committed = info.supported;
+  datatype->committed = true;
   if (info.representation == Representation::kPair) {
     describe_pair(info, datatype);
   } else {

@@ -10,35 +10,20 @@
 #include <cstdint>
 
 #include "base/predefined.hpp"
+#include "datatype/half.hpp"
 
 namespace tasuki {
 
 struct Object;
 struct Datatype;
 
-/// Which optional types this compiler has (MPI_Type_size of the others gives MPI_UNDEFINED).
-#if defined(__FLT16_MAX__) && defined(__aarch64__) && !defined(__clang__) && __GNUC__ < 13
-using Half = __fp16;  // the same numbers; g++ knows _Float16 from 13 on there
-inline constexpr bool kHasFloat16 = true;
-#elif defined(__FLT16_MAX__)
-using Half = _Float16;  // REAL2, COMPLEX4
-inline constexpr bool kHasFloat16 = true;
-#else
-inline constexpr bool kHasFloat16 = false;
-#endif
-#ifdef __SIZEOF_INT128__
-inline constexpr bool kHasInt128 = true;  // __int128: INTEGER16
-#else
-inline constexpr bool kHasInt128 = false;
-#endif
+// The types of INTEGER16 and of REAL16, IEEE's binary128: gcc and clang have them on every processor of 64
+// bits.
+__extension__ typedef __int128 Int128;
 #if LDBL_MANT_DIG == 113
-using Quad = long double;  // IEEE binary128: REAL16, COMPLEX32
-inline constexpr bool kHasQuad = true;
-#elif defined(__SIZEOF_FLOAT128__)
-using Quad = __float128;
-inline constexpr bool kHasQuad = true;
+using Quad = long double;
 #else
-inline constexpr bool kHasQuad = false;
+using Quad = __float128;
 #endif
 
 /// How the bits of one element are read. With `size` (of both parts together, for a complex one) this names
@@ -73,7 +58,6 @@ struct BasicInfo {
   const char* name;          // "MPI_INT"
   Representation representation;
   ReductionGroup group;
-  bool supported;                 // false: the compiler has no such type; the sizes are 0
   bool quad;                      // the floating parts are Quad
   std::uint8_t size;              // bytes of data; of a pair: both members without padding
   std::uint8_t extent;            // bytes; sizeof

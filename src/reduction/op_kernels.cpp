@@ -39,14 +39,11 @@ struct Wrapping<T> {
   // `unsigned` for the small ones: they would be promoted to int, whose products overflow.
   using Type = std::conditional_t<(sizeof(T) < sizeof(unsigned)), unsigned, std::make_unsigned_t<T>>;
 };
-#ifdef __SIZEOF_INT128__
-__extension__ typedef __int128 Int128;
 __extension__ typedef unsigned __int128 UnsignedInt128;
 template <>
 struct Wrapping<Int128> {
   using Type = UnsignedInt128;
 };
-#endif
 
 struct Max {
   template <class T>
@@ -216,10 +213,8 @@ ReductionKernel kernel_of_integers(std::size_t size, bool is_signed) {
       return is_signed ? kernel<Operation, std::int32_t>() : kernel<Operation, std::uint32_t>();
     case 8:
       return is_signed ? kernel<Operation, std::int64_t>() : kernel<Operation, std::uint64_t>();
-#ifdef __SIZEOF_INT128__
     case 16:
       return is_signed ? kernel<Operation, Int128>() : kernel<Operation, UnsignedInt128>();
-#endif
     default:
       return nullptr;
   }
@@ -228,15 +223,11 @@ ReductionKernel kernel_of_integers(std::size_t size, bool is_signed) {
 /// Elements<T> is T itself or Complex<T>; `size` is that of T.
 template <class Operation, template <class> class Elements>
 ReductionKernel kernel_of_reals(std::size_t size, bool quad) {
-#if LDBL_MANT_DIG != 113 && defined(__SIZEOF_FLOAT128__)
   if (quad) return kernel<Operation, Elements<Quad>>();
-#endif
   if (size == sizeof(float)) return kernel<Operation, Elements<float>>();
   if (size == sizeof(double) && !quad) return kernel<Operation, Elements<double>>();
   if (size == sizeof(long double)) return kernel<Operation, Elements<long double>>();
-#ifdef __FLT16_MAX__
-  if (size == 2) return kernel<Operation, Elements<Half>>();
-#endif
+  if (size == sizeof(Half)) return kernel<Operation, Elements<Half>>();
   return nullptr;
 }
 
@@ -322,7 +313,6 @@ ReductionKernel kernel_of_truth(const BasicInfo& type) {
 }  // namespace
 
 ReductionKernel find_reduction_kernel(std::uint16_t op, const BasicInfo& type) {
-  if (!type.supported) return nullptr;
   switch (op) {
     case kMpiMax:
       return kernel_of_order<Max>(type);

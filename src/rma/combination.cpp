@@ -48,7 +48,7 @@ const BasicInfo* basic_type_of(const Datatype& datatype) {
 
 bool make_combination(std::uint16_t op, std::uint16_t basic, Combination* combination) {
   const BasicInfo* type = basic_info(basic);
-  if (type == nullptr || !type->supported || type->size == 0 || type->size > kElementBytesMax) return false;
+  if (type == nullptr || type->size == 0 || type->size > kElementBytesMax) return false;
   *combination = {type, op, nullptr, is_fetch(*type, op)};
   if (op == kMpiReplace || op == kMpiNoOp) return true;
   combination->kernel = find_reduction_kernel(op, *type);
@@ -77,7 +77,7 @@ bool can_compare_and_swap(const BasicInfo& type) {
     case ReductionGroup::kLogical:
     case ReductionGroup::kMultiLanguage:
     case ReductionGroup::kByte:
-      return type.supported;
+      return true;
     default:
       return false;
   }

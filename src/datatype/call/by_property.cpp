@@ -12,11 +12,6 @@ Datatype* predefined_type(Process& process, std::uint16_t number) {
   return static_cast<Datatype*>(process.objects->predefined[number]);
 }
 
-bool is_available(std::uint16_t number) {
-  const BasicInfo* info = basic_info(number);
-  return info != nullptr && info->supported;
-}
-
 /// The one unnamed predefined type of these numbers: the same call gives the same handle. It is the machine's
 /// type `basic` in all but its envelope.
 Datatype* unnamed_type(Process& process, Combiner combiner, std::vector<int> integers, std::uint16_t basic) {
@@ -54,7 +49,7 @@ Code find_real_kind(Process& process, int p, int r, const RealKind** found) {
     return process.fail(kErrArg, "p = %d, r = %d, expected 0 or more, or MPI_UNDEFINED", p, r);
   }
   for (const RealKind& kind : kRealKinds) {
-    if (p <= kind.precision && r <= kind.range && is_available(kind.real)) {  // kUndefined is less than both
+    if (p <= kind.precision && r <= kind.range) {  // kUndefined is less than both
       *found = &kind;
       return kSuccess;
     }
@@ -116,9 +111,7 @@ namespace api {
 Code type_create_f90_integer(Process& process, int r, Datatype** newtype) {
   // selected_int_kind(r): the smallest type that holds all -10^r < n < 10^r.
   const int size = r <= 2 ? 1 : r <= 4 ? 2 : r <= 9 ? 4 : r <= 18 ? 8 : r <= 38 ? 16 : 0;
-  if (r < 0 || !is_available(integer_of_size(size))) {
-    return process.fail(kErrArg, "r = %d, expected 0..%d", r, kHasInt128 ? 38 : 18);
-  }
+  if (r < 0 || size == 0) return process.fail(kErrArg, "r = %d, expected 0..38", r);
   *newtype = unnamed_type(process, Combiner::kF90Integer, {r}, integer_of_size(size));
   return kSuccess;
 }
@@ -153,7 +146,7 @@ Code type_match_size(Process& process, int typeclass, int size, Datatype** datat
       return process.fail(kErrArg, "typeclass = %d, expected MPI_TYPECLASS_INTEGER, _REAL or _COMPLEX",
                           typeclass);
   }
-  if (!is_available(number)) {
+  if (basic_info(number) == nullptr) {
     return process.fail(kErrArg, "size = %d, no predefined type of that class has it", size);
   }
   *datatype = predefined_type(process, number);

@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::size_t kNameBytesMax = 127;  // MPI_MAX_OBJECT_NAME less the final null byte
 
-bool is_supported(const Datatype& datatype) {
-  const BasicInfo* info = basic_info(datatype.predefined);
-  return info == nullptr || info->supported;
-}
-
 }  // namespace
 
 namespace api {
@@ -63,7 +58,7 @@ Code type_set_name(Process&, Datatype* datatype, const char* type_name) {
 }
 
 Code type_size(Process&, Datatype* datatype, Count* size) {
-  *size = is_supported(*datatype) ? datatype->size : kUndefined;
+  *size = datatype->size;
   return kSuccess;
 }
 
@@ -72,9 +67,8 @@ Code type_size_x(Process& process, Datatype* datatype, Count* size) {
 }
 
 Code type_get_extent(Process&, Datatype* datatype, Count* lb, Count* extent) {
-  const bool supported = is_supported(*datatype);
-  *lb = supported ? datatype->lb : kUndefined;
-  *extent = supported ? datatype->extent : kUndefined;
+  *lb = datatype->lb;
+  *extent = datatype->extent;
   return kSuccess;
 }
 
@@ -83,9 +77,8 @@ Code type_get_extent_x(Process& process, Datatype* datatype, Count* lb, Count* e
 }
 
 Code type_get_true_extent(Process&, Datatype* datatype, Count* true_lb, Count* true_extent) {
-  const bool supported = is_supported(*datatype);
-  *true_lb = supported ? datatype->true_lb : kUndefined;
-  *true_extent = supported ? datatype->true_extent : kUndefined;
+  *true_lb = datatype->true_lb;
+  *true_extent = datatype->true_extent;
   return kSuccess;
 }
 

@@ -56,10 +56,6 @@ bool Bounds::describe(Datatype* datatype, Padding padding) const {
 
 Code check_oldtype(Process& process, const Datatype* type, const char* argument) {
   if (type == nullptr) return process.fail(kErrType, "%s = MPI_DATATYPE_NULL, expected a datatype", argument);
-  const BasicInfo* info = basic_info(type->predefined);
-  if (info != nullptr && !info->supported) {
-    return process.fail(kErrType, "%s = %s, which this build's compiler does not have", argument, info->name);
-  }
   return kSuccess;
 }
 

@@ -1,6 +1,9 @@
 // Shows the table of predefined types against the compiler's own sizeof and alignof, and what is asked by
 // property: MPI_Type_match_size and MPI_Type_get_value_index.
+#include <bit>
+#include <cmath>
 #include <complex>
+#include <limits>
 #include <set>
 
 #include "datatype/support.hpp"
@@ -119,7 +122,7 @@ TEST(Predefined, TableIsWhole) {
       EXPECT_EQ(info->name, named(process, number)->name);
       if (info->representation == Representation::kPair) {
         EXPECT_EQ(basic_info(info->value)->size + basic_info(info->index)->size, info->size);
-      } else if (info->supported) {
+      } else {
         EXPECT_GT(info->external_size, 0) << info->name;
       }
     }
@@ -129,21 +132,41 @@ TEST(Predefined, TableIsWhole) {
   });
 }
 
-TEST(Predefined, AnUnsupportedTypeSaysSo) {
-  with_process([](Process& process) {
-    for (const std::uint16_t number : {kMpiInteger16, kMpiReal2, kMpiComplex4, kMpiReal16, kMpiComplex32}) {
-      const BasicInfo& info = *basic_info(number);
-      Datatype* type = named(process, number).get();
-      Count size = -1;
-      EXPECT_EQ(api::type_size(process, type, &size), kSuccess);
-      EXPECT_EQ(size, info.supported ? info.size : kUndefined);
-      EXPECT_EQ(type->committed, info.supported);
-      Datatype* derived = nullptr;
-      const Code code = api::type_contiguous(process, 2, type, &derived, false);
-      EXPECT_EQ(error_class_bits(code), info.supported ? kSuccess : kErrType);
-      release(derived);
+std::uint16_t bits_of(float value) {
+  return std::bit_cast<std::uint16_t>(Half(value));
+}
+
+TEST(HalfTest, EveryNumberBecomesAFloatAndItselfAgain) {
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto value = static_cast<float>(std::bit_cast<Half>(static_cast<std::uint16_t>(bits)));
+    const std::uint32_t exponent = bits >> 10 & 31;
+    const std::uint32_t fraction = bits & 0x3ff;
+    if (exponent == 31 && fraction != 0) {
+      EXPECT_TRUE(std::isnan(value) && std::isnan(static_cast<float>(Half(value)))) << bits;
+      continue;
     }
-  });
+    const int shift = exponent == 0 ? -24 : static_cast<int>(exponent) - 25;
+    const float magnitude =
+        exponent == 31 ? std::numeric_limits<float>::infinity()
+                       : std::ldexp(static_cast<float>(fraction + (exponent == 0 ? 0 : 1024)), shift);
+    EXPECT_EQ(value, bits < 0x8000 ? magnitude : -magnitude) << bits;
+    EXPECT_EQ(bits_of(value), bits);
+  }
+}
+
+TEST(HalfTest, RoundsToTheNearestAndToEven) {
+  // Between two neighbours: at the middle the even one, else the nearer one.
+  for (std::uint16_t bits = 0; bits < 0x7bff; ++bits) {
+    const auto low = static_cast<float>(std::bit_cast<Half>(bits));
+    const auto high = static_cast<float>(std::bit_cast<Half>(static_cast<std::uint16_t>(bits + 1)));
+    const float middle = low + (high - low) / 2;
+    ASSERT_EQ(bits_of(middle), bits % 2 == 0 ? bits : bits + 1);
+    ASSERT_EQ(bits_of(std::nextafter(middle, 0.0F)), bits);
+    ASSERT_EQ(bits_of(std::nextafter(middle, high)), bits + 1);
+  }
+  EXPECT_EQ(bits_of(65519.99F), 0x7bff);
+  EXPECT_EQ(bits_of(65520.0F), 0x7c00) << "infinity";
+  EXPECT_EQ(bits_of(-1e30F), 0xfc00);
 }
 
 TEST(Predefined, MatchSize) {
