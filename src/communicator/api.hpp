@@ -37,7 +37,7 @@ Code intercomm_create(Process& process, Comm* local_comm, int local_leader, Comm
 /// the leader that has the smaller number in the job comes first.
 Code intercomm_merge(Process& process, Comm* intercomm, bool high, Comm** newintracomm);
 /// `info` may be changed: MPI_COMM_TYPE_HW_UNGUIDED sets the key mpi_hw_resource_type in it. The values of
-/// that key are "mpi_shared_memory" and the names in placement/hardware.hpp; those of mpi_pset_name
+/// that key are "mpi_shared_memory" and the names in node/hardware.hpp; those of mpi_pset_name
 /// "mpi://WORLD" and "mpi://SELF".
 Code comm_split_type(Process& process, Comm* comm, int split_type, int key, Info* info, Comm** newcomm);
 /// A failing attribute callback leaves the communicator alive. Pending operations end normally.

@@ -9,8 +9,8 @@
 #include "communicator/api.hpp"
 #include "communicator/comm_create.hpp"
 #include "communicator/sessions.hpp"
+#include "node/hardware.hpp"
 #include "p2p/remote_job.hpp"
-#include "placement/hardware.hpp"
 #include "placement/node_map.hpp"
 
 namespace tasuki {

@@ -10,7 +10,7 @@ struct Info;
 
 namespace tasuki::api {
 
-/// A new info: the names of placement/hardware.hpp and mpi_shared_memory, each "true" where this process is
+/// A new info: the names of node/hardware.hpp and mpi_shared_memory, each "true" where this process is
 /// confined to one instance of it, else "false" (MPI 9.1.3).
 Code get_hw_resource_info(Process& process, Info** hw_info);
 

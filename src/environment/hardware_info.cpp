@@ -2,8 +2,8 @@
 #include <string>
 
 #include "environment/api.hpp"
+#include "node/hardware.hpp"
 #include "object/comm.hpp"
-#include "placement/hardware.hpp"
 
 namespace tasuki::api {
 

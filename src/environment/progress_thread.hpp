@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "placement/hardware.hpp"
+#include "node/hardware.hpp"
 
 namespace tasuki {
 

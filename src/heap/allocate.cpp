@@ -20,6 +20,10 @@ namespace {
 /// So that every block can hold what malloc's must: two words, aligned.
 constexpr std::size_t kBytesMin = 16;
 constexpr std::size_t kPageBytes = 4096;
+/// The option of mimalloc that says after how many ms freed memory goes back to the system: its number
+/// in 2.0.9, and since 2.1.
+constexpr int kSegmentDecommitDelay = 23;
+constexpr int kPurgeDelay = 15;
 constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
 constinit KeptBlocks kept;
@@ -49,7 +53,8 @@ bool find_all(void* library, Mimalloc* mimalloc) {
          find(library, "mi_heap_realloc", &mimalloc->reallocate) &&
          find(library, "mi_free", &mimalloc->deallocate) &&
          find(library, "mi_usable_size", &mimalloc->usable_bytes) &&
-         find(library, "mi_option_set", &mimalloc->set_option);
+         find(library, "mi_option_set", &mimalloc->set_option) &&
+         find(library, "mi_version", &mimalloc->version);
 }
 
 /// A thread ends: mimalloc will take its heap apart. Our key is older than mimalloc's, so this comes first.
@@ -97,7 +102,7 @@ template <class Allocate>
   return allocate_slowly(bytes, allocate);
 }
 
-[[gnu::always_inline]] inline void* take_any(mi_heap_t* heap, std::size_t bytes) {
+[[gnu::always_inline]] inline void* take_any(MimallocHeap* heap, std::size_t bytes) {
   if (KeptBlocks::is_for(bytes)) [[unlikely]] {
     if (void* block = kept.take(bytes, kBytesMin)) return block;
   }
@@ -139,7 +144,7 @@ void keep_or_free(void* block) {
 }
 
 /// realloc() of a block that is, or is to be, of a size that is kept.
-void* resize_large(mi_heap_t* heap, void* block, std::size_t had, std::size_t bytes) {
+void* resize_large(MimallocHeap* heap, void* block, std::size_t had, std::size_t bytes) {
   if (bytes <= had && bytes >= had / 2) return block;
   void* other = take_any(heap, bytes);
   if (other == nullptr) return nullptr;
@@ -164,7 +169,7 @@ bool load_mimalloc(const char** reason) {
   // whole segment is free. Otherwise these options forbid it, in mimalloc's terms: large pages, all there.
   const bool committed = !state.in_front;
   const bool large_pages = !state.in_front;
-  state.mimalloc.set_option(mi_option_segment_decommit_delay, 0);
+  state.mimalloc.set_option(state.mimalloc.version() < 210 ? kSegmentDecommitDelay : kPurgeDelay, 0);
   constexpr bool kZero = true;
   constexpr bool kExclusive = true;
   if (!state.mimalloc.manage(reinterpret_cast<void*>(state.base), state.bytes - state.static_bytes, committed,
@@ -175,7 +180,7 @@ bool load_mimalloc(const char** reason) {
   return true;
 }
 
-mi_heap_t* thread_heap() {
+MimallocHeap* thread_heap() {
   ThreadState& thread = thread_state;
   if (thread.heap != nullptr || thread.no_heap || !state.open) return thread.heap;
   thread.no_heap = true;  // what is allocated meanwhile is libc's
@@ -188,12 +193,12 @@ mi_heap_t* thread_heap() {
   return thread.heap;
 }
 
-void* allocate(mi_heap_t* heap, std::size_t bytes) {
+void* allocate(MimallocHeap* heap, std::size_t bytes) {
   const Inside inside;
   return take_any(heap, bytes);
 }
 
-void* allocate_zero(mi_heap_t* heap, std::size_t bytes) {
+void* allocate_zero(MimallocHeap* heap, std::size_t bytes) {
   const Inside inside;
   if (KeptBlocks::is_for(bytes)) {
     if (FreedBlock* block = kept.take(bytes, kBytesMin)) return set_to_zero(block, bytes);
@@ -201,7 +206,7 @@ void* allocate_zero(mi_heap_t* heap, std::size_t bytes) {
   return take_fresh(bytes, [=] { return state.mimalloc.allocate_zero(heap, std::max(bytes, kBytesMin)); });
 }
 
-void* allocate_aligned(mi_heap_t* heap, std::size_t bytes, std::size_t alignment) {
+void* allocate_aligned(MimallocHeap* heap, std::size_t bytes, std::size_t alignment) {
   const Inside inside;
   if (KeptBlocks::is_for(bytes)) {
     if (void* block = kept.take(bytes, alignment)) return block;
@@ -215,7 +220,7 @@ void give_back(void* block) {
   keep_or_free(block);
 }
 
-void* resize(mi_heap_t* heap, void* block, std::size_t bytes) {
+void* resize(MimallocHeap* heap, void* block, std::size_t bytes) {
   const Inside inside;
   const std::size_t had = state.mimalloc.usable_bytes(block);
   if (KeptBlocks::is_for(had) || KeptBlocks::is_for(bytes)) return resize_large(heap, block, had, bytes);

@@ -15,20 +15,20 @@ namespace tasuki::heap {
 bool load_mimalloc(const char** reason);
 
 /// This thread's heap, made when it is first asked for; null when it cannot have one.
-mi_heap_t* thread_heap();
+MimallocHeap* thread_heap();
 
 /// free(), of a block of the symmetric heap.
 void give_back(void* block);
 /// realloc(), of a block of the symmetric heap; null when the symmetric heap has no room.
-void* resize(mi_heap_t* heap, void* block, std::size_t bytes);
+void* resize(MimallocHeap* heap, void* block, std::size_t bytes);
 std::size_t usable_bytes(void* block);
 
 /// In the child of a fork, which has one thread.
 void mend_kept_blocks_after_fork();
 
 /// As malloc(), calloc() and memalign(), for any heap but null.
-void* allocate(mi_heap_t* heap, std::size_t bytes);
-void* allocate_zero(mi_heap_t* heap, std::size_t bytes);
-void* allocate_aligned(mi_heap_t* heap, std::size_t bytes, std::size_t alignment);
+void* allocate(MimallocHeap* heap, std::size_t bytes);
+void* allocate_zero(MimallocHeap* heap, std::size_t bytes);
+void* allocate_aligned(MimallocHeap* heap, std::size_t bytes, std::size_t alignment);
 
 }  // namespace tasuki::heap

@@ -26,17 +26,17 @@ namespace {
 constexpr std::size_t kPageBytes = 4096;
 
 /// The heap that `caller` is to have from malloc(), or null for libc's.
-mi_heap_t* malloc_heap(const void* caller) {
+MimallocHeap* malloc_heap(const void* caller) {
   if (state.is_libc(caller)) [[unlikely]]
     return nullptr;
-  mi_heap_t* heap = thread_state.malloc_heap;
+  MimallocHeap* heap = thread_state.malloc_heap;
   if (heap != nullptr) [[likely]]
     return heap;
   return state.global ? thread_heap() : nullptr;
 }
 
 void* take_aligned(const void* caller, std::size_t alignment, std::size_t bytes) {
-  if (mi_heap_t* heap = malloc_heap(caller)) {
+  if (MimallocHeap* heap = malloc_heap(caller)) {
     const int before = errno;
     if (void* block = allocate_aligned(heap, bytes, alignment)) return block;
     errno = before;
@@ -72,7 +72,7 @@ using namespace tasuki::heap;
 extern "C" {
 
 [[gnu::visibility("default")]] void* malloc(std::size_t bytes) noexcept {
-  if (mi_heap_t* heap = malloc_heap(__builtin_return_address(0))) [[likely]] {
+  if (MimallocHeap* heap = malloc_heap(__builtin_return_address(0))) [[likely]] {
     const int before = errno;
     if (void* block = allocate(heap, bytes)) [[likely]]
       return block;
@@ -98,7 +98,7 @@ extern "C" {
     errno = ENOMEM;
     return nullptr;
   }
-  if (mi_heap_t* heap = malloc_heap(__builtin_return_address(0))) {
+  if (MimallocHeap* heap = malloc_heap(__builtin_return_address(0))) {
     const int before = errno;
     if (void* block = allocate_zero(heap, all)) return block;
     errno = before;
@@ -113,7 +113,7 @@ extern "C" {
     give_back(block);
     return nullptr;
   }
-  if (mi_heap_t* heap = thread_heap()) {
+  if (MimallocHeap* heap = thread_heap()) {
     const int before = errno;
     if (void* moved = resize(heap, block, bytes)) return moved;
     errno = before;

@@ -87,7 +87,7 @@ int open_symmetric_heap(const char** reason) {
 }
 
 void* allocate_symmetric(std::size_t bytes, std::size_t alignment) {
-  mi_heap_t* heap = thread_heap();
+  MimallocHeap* heap = thread_heap();
   return heap != nullptr ? allocate_aligned(heap, bytes, alignment) : nullptr;
 }
 

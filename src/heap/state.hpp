@@ -32,8 +32,6 @@
 //  4. No block of mimalloc lies outside the symmetric heap: what does is given back at once (allocate.cpp).
 #pragma once
 
-#include <mimalloc.h>
-
 #include <cstddef>
 #include <cstdint>
 
@@ -41,17 +39,23 @@
 
 namespace tasuki::heap {
 
-/// What mimalloc gives us; null before it was loaded.
+struct MimallocHeap;  // mimalloc's mi_heap_t; only it knows what is in it
+
+/// The functions of mimalloc 2 (libmimalloc.so.2) that are called; null before it was loaded. They are
+/// declared here, so that this library is the same whether or not the machine that builds it has mimalloc's
+/// header.
 struct Mimalloc {
-  decltype(&mi_manage_os_memory_ex) manage = nullptr;
-  decltype(&mi_heap_new_in_arena) new_heap = nullptr;
-  decltype(&mi_heap_malloc) allocate = nullptr;
-  decltype(&mi_heap_zalloc) allocate_zero = nullptr;
-  decltype(&mi_heap_malloc_aligned) allocate_aligned = nullptr;
-  decltype(&mi_heap_realloc) reallocate = nullptr;
-  decltype(&mi_free) deallocate = nullptr;
-  decltype(&mi_usable_size) usable_bytes = nullptr;
-  decltype(&mi_option_set) set_option = nullptr;
+  bool (*manage)(void* start, std::size_t bytes, bool is_committed, bool is_large, bool is_zero,
+                 int numa_node, bool exclusive, int* arena) = nullptr;
+  MimallocHeap* (*new_heap)(int arena) = nullptr;
+  void* (*allocate)(MimallocHeap*, std::size_t bytes) = nullptr;
+  void* (*allocate_zero)(MimallocHeap*, std::size_t bytes) = nullptr;
+  void* (*allocate_aligned)(MimallocHeap*, std::size_t bytes, std::size_t alignment) = nullptr;
+  void* (*reallocate)(MimallocHeap*, void* block, std::size_t bytes) = nullptr;
+  void (*deallocate)(void* block) = nullptr;
+  std::size_t (*usable_bytes)(const void* block) = nullptr;
+  void (*set_option)(int option, long value) = nullptr;
+  int (*version)() = nullptr;  // 209: 2.0.9
 };
 
 struct State {
@@ -74,7 +78,7 @@ struct State {
   std::uintptr_t libc_begin = 0;  // where libc's own code lies
   std::size_t libc_bytes = 0;
   Mimalloc mimalloc;
-  mi_arena_id_t symmetric_heap = 0;
+  int symmetric_heap = 0;  // mimalloc's number of that arena
 
   bool holds(const void* address) const { return reinterpret_cast<std::uintptr_t>(address) - base < bytes; }
   /// Whether our descriptor still is the symmetric heap's: programs close what they did not open, and use it
@@ -89,8 +93,8 @@ struct State {
 
 /// What a thread allocates from. Both heaps are mimalloc's, and the same one or null.
 struct ThreadState {
-  mi_heap_t* malloc_heap = nullptr;  // for malloc(): null while it is to be private
-  mi_heap_t* heap = nullptr;
+  MimallocHeap* malloc_heap = nullptr;  // for malloc(): null while it is to be private
+  MimallocHeap* heap = nullptr;
   bool no_heap = false;  // it is being made, or the thread is ending: libc serves
 };
 

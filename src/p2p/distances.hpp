@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/distance.hpp"
-#include "placement/hardware.hpp"
+#include "node/hardware.hpp"
 
 namespace tasuki {
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "placement/hardware.hpp"
+#include "node/hardware.hpp"
 
 namespace tasuki {
 

@@ -5,10 +5,10 @@ import subprocess
 
 from test_install import ROOT
 
-# As where it is not installed: what CMake finds, and what is said then. hwloc, libdw, toml++ and SimGrid are
-# found by pkg-config.
+# As where it is not installed: what CMake finds, and what is said then. libdw, toml++ and SimGrid are found
+# by pkg-config.
 LACKING = {
-    "PkgConfig": ["hwloc: not found; mpiexec takes", "libdw: not found; ", "SimGrid: not found"],
+    "PkgConfig": ["libdw: not found; ", "SimGrid: not found"],
     "OpenMP": ["SPAM, the reference application, is left out"],
     "HDF5": ["OpenMP, TOMLPLUSPLUS, HDF5: not found with "],
     "GTest": ["GTest: not found (libgtest-dev); the unit tests are left out"],

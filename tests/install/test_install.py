@@ -214,12 +214,9 @@ def test_wrapper_is_found_through_a_link_in_the_path(sources):
 def test_wrapper_answers_as_mpich_and_open_mpi_users_expect():
     mpicc = PREFIX / "bin/mpicc"
     prefix = PREFIX.resolve()
-    heap = "-ltasuki_heap "
-    if not (prefix / "lib/libtasuki_heap.so").exists():
-        heap = ""  # built without mimalloc
     compiling, linking = (
         f"-I{prefix}/include",
-        f"-L{prefix}/lib -Wl,-rpath,{prefix}/lib -Wl,--enable-new-dtags {heap}-lmpi_abi",
+        f"-L{prefix}/lib -Wl,-rpath,{prefix}/lib -Wl,--enable-new-dtags -ltasuki_heap -lmpi_abi",
     )
     for option in ("-show", "-showme", "--showme", "-link_info", "-link-info"):
         assert output(mpicc, option) == f"cc {compiling} {linking}"

@@ -16,13 +16,16 @@ enum class MapBy { kCore, kNuma, kSocket };
 /// A core with those of its processors (hardware threads) that this job may use.
 struct Core {
   std::vector<int> processors;  // numbers as the kernel counts them
-  int socket = 0;
+  int socket = 0;               // its first processor; likewise the NUMA node's
   int numa = 0;
 };
 
-/// The cores that mpiexec's affinity mask leaves, neighbours next to each other. Without hwloc every
-/// processor counts as a core of its own.
+/// The cores that mpiexec's affinity mask leaves, neighbours next to each other. Where /sys does not tell,
+/// every processor counts as a core of its own.
 std::vector<Core> read_cores();
+
+/// The same for a mask, its processors ascending, and for another root than "/sys/devices/system".
+std::vector<Core> read_cores(const std::vector<int>& mask, const std::string& root);
 
 struct BindingPlan {
   std::vector<std::vector<int>> processors;  // of each rank; empty when no rank is bound

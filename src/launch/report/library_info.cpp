@@ -138,7 +138,6 @@ std::string table(const Now& now) {
   text += item("ABIs", "MPI-5.0 standard, libmpi_abi.so.1");
   text += item("", "MPICH, libmpi.so.12");
   text += item("compiler", "g++ " __VERSION__ ", " TASUKI_BUILD);
-  text += item("hwloc", TASUKI_HWLOC ? "yes" : "no: every processor is taken for a core");
   if (!TASUKI_URING) text += item("io_uring", "no: built without liburing");
   text += item("processors", std::to_string(local::processors_available()));
   text += item("who copies a message", std::string("as on processors of ") + maker_text(maker(now)));
@@ -257,8 +256,7 @@ std::string json(const Now& now) {
   return "{\n  " + field("version", json_text(TASUKI_VERSION)) + ",\n  " +
          field("abis", "[\"libmpi_abi.so.1\", \"libmpi.so.12\"]") + ",\n  " +
          field("compiler", json_text("g++ " __VERSION__)) + ",\n  " +
-         field("build", json_text(TASUKI_BUILD)) + ",\n  " + field("hwloc", TASUKI_HWLOC ? "true" : "false") +
-         ",\n  " + field("io_uring", TASUKI_URING ? "true" : "false") + ",\n  " +
+         field("build", json_text(TASUKI_BUILD)) + ",\n  " + field("io_uring", TASUKI_URING ? "true" : "false") + ",\n  " +
          field("kernel", array(now.kernel, of_feature)) + ",\n  " +
          field("libfabric", json_text(now.network.version)) + ",\n  " +
          field("libfabric_file", json_text(now.network.file)) + ",\n  " +

@@ -12,9 +12,9 @@
 
 #include "communicator/api.hpp"
 #include "environment/api.hpp"
+#include "node/hardware.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
-#include "placement/hardware.hpp"
 #include "support/world.hpp"
 
 namespace tasuki {

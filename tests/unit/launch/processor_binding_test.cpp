@@ -2,8 +2,12 @@
 #include "launch/mapping/processor_binding.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <vector>
 
 namespace tasuki::launch {
@@ -95,6 +99,41 @@ TEST(Binding, SharesNeverOverlapAndLeaveNothing) {
 
 TEST(Binding, ThisMachineHasCores) {
   EXPECT_FALSE(read_cores().empty());
+}
+
+/// Two sockets, each a NUMA node, of two cores with two threads, numbered as Linux does.
+TEST(Binding, CoresAreReadFromSys) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::path(testing::TempDir()) / ("tasuki_cores" + std::to_string(getpid()));
+  const auto write = [&](const std::string& name, const std::string& text) {
+    fs::create_directories((root / name).parent_path());
+    std::ofstream(root / name) << text << "\n";
+  };
+  write("node/has_cpu", "0-1");
+  for (int cpu = 0; cpu < 8; ++cpu) {
+    const std::string directory = "cpu/cpu" + std::to_string(cpu) + "/";
+    const int socket = cpu % 4 / 2;
+    const std::string all = socket == 0 ? "0-1,4-5" : "2-3,6-7";
+    write(directory + "topology/package_cpus_list", all);
+    write(directory + "topology/core_cpus_list", std::to_string(cpu % 4) + "," + std::to_string(cpu % 4 + 4));
+    write(directory + "node" + std::to_string(socket) + "/cpulist", all);
+    write("node/node" + std::to_string(socket) + "/cpulist", all);
+  }
+  const auto told = [&](const std::vector<int>& mask) {
+    std::vector<std::vector<int>> cores;
+    for (const Core& core : read_cores(mask, root)) {
+      cores.push_back(core.processors);
+      EXPECT_EQ(core.socket, core.processors.front() % 4 < 2 ? 0 : 2);
+      EXPECT_EQ(core.numa, core.socket);
+    }
+    return cores;
+  };
+  EXPECT_EQ(told({0, 1, 2, 3, 4, 5, 6, 7}), (Plan{{0, 4}, {1, 5}, {2, 6}, {3, 7}}));
+  EXPECT_EQ(told({1, 4, 6, 7}), (Plan{{4}, {1}, {6}, {7}}));
+  std::vector<std::vector<int>> alone;
+  for (const Core& core : read_cores({3, 5}, "/nowhere")) alone.push_back(core.processors);
+  EXPECT_EQ(alone, (Plan{{3}, {5}})) << "where /sys does not tell";
+  fs::remove_all(root);
 }
 
 TEST(ProcessorList, Ranges) {

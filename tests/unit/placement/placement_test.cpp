@@ -13,10 +13,10 @@
 
 #include "coll/api.hpp"
 #include "communicator/api.hpp"
+#include "node/hardware.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "object/topology.hpp"
-#include "placement/hardware.hpp"
 #include "support/world.hpp"
 
 namespace tasuki {

@@ -1,6 +1,6 @@
 // Reads the machine's shape from /sys/devices/system (Linux:
 // Documentation/ABI/stable/sysfs-devices-system-cpu).
-#include "placement/hardware.hpp"
+#include "node/hardware.hpp"
 
 #include <sched.h>
 #include <unistd.h>
