@@ -19,6 +19,11 @@ int executable(const std::string& path) {
   return access(path.c_str(), X_OK) == 0 ? 0 : errno;
 }
 
+bool can_be_seen(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0;
+}
+
 std::string below(const std::string& directory, const std::string& name) {
   return directory.empty() || name[0] == '/' ? name : directory + "/" + name;
 }
@@ -50,8 +55,9 @@ FoundProgram find_program(const std::string& name, const std::string& directory,
       found.error = 0;
       return found;
     }
-    if (error == EACCES)
-      found.error = EACCES;  // there, but not to be executed: more telling than "not found"
+    // There, but not to be executed: more telling than "not found". A folder that may not be entered has
+    // none.
+    if (error == EACCES && can_be_seen(below(directory, path))) found.error = EACCES;
   }
   return found;
 }
