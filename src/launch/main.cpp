@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "job/spawn_request.hpp"
 #include "launch/host/signals.hpp"
@@ -45,6 +46,17 @@ bool become_server(int socket) {
   if (pid > 0) _exit(0);
   return pid == 0 && fcntl(socket, F_SETFD, FD_CLOEXEC) == 0 &&
          tasuki::write_message(socket, tasuki::farewell());
+}
+
+/// One line of all options that change nothing.
+void say_foreign(const std::vector<std::string>& options) {
+  std::string list;
+  for (const std::string& option : options) list += (list.empty() ? "" : ", ") + option;
+  if (!list.empty())
+    std::fprintf(
+        stderr,
+        "mpiexec: %s: parameters of Open MPI change nothing here; mpiexec --info lists what can be set\n",
+        list.c_str());
 }
 
 }  // namespace
@@ -96,6 +108,7 @@ int main(int argc, char** argv) {
     std::fputs(text.c_str(), stdout);
     return 0;
   }
+  say_foreign(options.foreign);
   if (options.visits()) return options.top ? visit_top(options) : visit(options);
   if (options.spawn_socket >= 0 && !become_server(options.spawn_socket)) return 1;
   Inherited inherited;

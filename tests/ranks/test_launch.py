@@ -136,6 +136,12 @@ def test_no_more_ranks_than_slots_where_that_is_asked(mpiexec):
     refused(done, 2, "--nooversubscribe: 3 ranks on 2 slots")
 
 
+def test_parameters_of_open_mpi_are_named_and_the_job_starts(mpiexec):
+    done = mpiexec("--mca", "btl", "self,vader", "--mca", "pml", "ob1", "-n", 2, "echo", "here")
+    assert (done.returncode, done.stdout) == (0, "here\n" * 2), done.text
+    assert done.stderr.startswith("mpiexec: --mca btl, --mca pml: parameters of Open MPI change nothing here")
+
+
 def test_environment_of_other_launchers_is_kept_from_the_ranks(mpiexec):
     foreign = {"PMI_RANK": 1, "PMI_SIZE": 2, "SLURM_PROCID": 1, "SLURM_STEP_NUM_TASKS": 2, "SLURM_JOB_ID": 5}
     done = mpiexec("env", environment=foreign)

@@ -531,6 +531,15 @@ bool batch_system(Parser& parser) {
          parser.fail(parser.given + " " + word + ": expected slurm, pbs, lsf or sge");
 }
 
+/// Open MPI's, which scripts written for it are full of: the job starts, and a line says that it changes
+/// nothing.
+bool foreign_parameter(Parser& parser) {
+  std::string name, value;
+  if (!parser.take(&name) || !parser.take(&value)) return false;
+  parser.options->foreign.push_back(parser.given + " " + name);
+  return true;
+}
+
 bool interface(Parser& parser) {
   std::string word;
   if (!parser.take(&word)) return false;
@@ -699,14 +708,13 @@ constexpr Option kOptions[] = {
     {Group::kAccepted, "genvall", "", "", env_all_or_none<true, Inherit::kAll>},
     {Group::kAccepted, "display-map", "", "", verbose},
     {Group::kAccepted, "agent", "", "", agent},
+    {Group::kAccepted, "mca gmca omca prtemca pmixmca", "NAME VALUE", "", foreign_parameter},
     // What they write, and mpiexec does not do: each is refused with its sentence.
     {Group::kAccepted, "no-local nolocal", "", "name the hosts to use by --host", nullptr},
     {Group::kAccepted, "disable-auto-cleanup", "", "a rank that fails always ends those connected to it",
      nullptr},
     {Group::kAccepted, "localhost", "", "hosts reach mpiexec through its launcher, by no name of its own",
      nullptr},
-    {Group::kAccepted, "mca gmca omca prtemca pmixmca", "",
-     "parameters of Open MPI mean nothing here, leave it out; mpiexec --info lists what can be set", nullptr},
 };
 
 constexpr const char* kHeadings[] = {

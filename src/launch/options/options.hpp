@@ -75,6 +75,7 @@ struct Options {
   RemoteStarter starter;
   bool starter_given = false;
   double host_silence_seconds = kSilenceUnset;  // a host that is silent so long is lost
+  std::vector<std::string> foreign;             // options of other MPIs that change nothing: "--mca btl"
   bool agent = false;                           // serves an mpiexec on another host
   bool report_bindings = false;
   bool verbose = false;
