@@ -45,7 +45,7 @@ WORDS = {
     "tag_or_any": ("from 0 to MPI_TAG_UB, or MPI_ANY_TAG", "MPI_ERR_TAG"),
     "constant": ("one of MPI's constants for it", "MPI_ERR_ARG"),
     "committed": ("a datatype that is committed", "MPI_ERR_TYPE"),
-    "load_committed": ("datatypes that are committed", "MPI_ERR_TYPE"),
+    "load_blocks": ("datatypes that are committed, where a block has elements", "MPI_ERR_TYPE"),
     "not_in_place": ("not MPI_IN_PLACE", "MPI_ERR_BUFFER"),
     "buffer": ("an address, where there is anything to send or receive", "MPI_ERR_BUFFER"),
     "root": ("a rank of the communicator; between groups also MPI_ROOT or MPI_PROC_NULL", "MPI_ERR_ROOT"),

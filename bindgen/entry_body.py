@@ -91,6 +91,14 @@ REDUCE = re.compile(r"MPI_I?reduce(_init)?$", re.IGNORECASE)
 # Parameters that count at the root only.
 AT_ROOT = re.compile(r"MPI_Comm_(accept|connect)\.(port_name|info)$")
 NEIGHBOR = re.compile(r"MPI_I?neighbor_", re.IGNORECASE)
+# Parameters that count at the local leader only: the expression for another rank, by (function.parameter).
+BESIDE_LEADER = [
+    (r"MPI_Intercomm_create\.(peer_comm|remote_leader)", "core_local_comm->rank != local_leader"),
+    (
+        r"MPI_Intercomm_create_from_groups\.(remote_group|remote_leader)",
+        "core_local_group->rank != local_leader",
+    ),
+]
 
 # What becomes of each OUT argument beside a `flag` that is false, by (function, parameter) as patterns:
 #   "stored"  the core's value is stored, as if the flag were true (MPI_UNDEFINED)
@@ -148,11 +156,14 @@ class Body:
         self.lines.append(line)
 
     def check(self, expression: str, parameter: Parameter | None = None) -> None:
-        """One more check; that of a parameter that counts at the root only is made there alone."""
+        """One more check; that of a parameter that counts at the root or leader only is made there alone."""
         if parameter and AT_ROOT.match(f"{self.function.name}.{parameter.name}"):
             if parameter.kind == "STRING":
                 return  # the core makes this check, so that all ranks get the error
             expression = f"(!roles.root_here || {expression})"
+        for pattern, elsewhere in BESIDE_LEADER:
+            if parameter and re.fullmatch(pattern, f"{self.function.name}.{parameter.name}"):
+                expression = f"({elsewhere} || {expression})"
         self.pending.append(expression)
 
     def flush(self) -> None:
@@ -288,7 +299,7 @@ def number_in(body: Body, parameter: Parameter, core: CoreParameter) -> None:
     elif kind in ENUMERATIONS:
         conversion, error_class = ENUMERATIONS[kind]
         body.declare(f"const int {local(parameter)} = abi::{conversion}_to_core({name});")
-        body.check(f'call.constant({name}, {local(parameter)}, "{name}", {error_class})')
+        body.check(f'call.constant({name}, {local(parameter)}, "{name}", {error_class})', parameter)
         body.arguments[name] = local(parameter)
     elif core.type == "bool":
         body.arguments[name] = f"{name} != 0"
@@ -469,13 +480,18 @@ def data_group(body: Body, group: tuple) -> None:
     displacements = body.param(*displacement_names) if displacement_names and counts.is_array else None
     condition = significance(body, buffer_name)
     peers = "core_comm->peers().size()"
-    if NEIGHBOR.match(body.function.base_name):
+    is_neighbor = NEIGHBOR.match(body.function.base_name)
+    if is_neighbor:
         peers = "degrees.out" if buffer_name == "sendbuf" else "degrees.in"
+        if not types.is_array:
+            condition = f"call.is_without_blocks({peers}, &{local(types)})"
     body.declare(f"Datatype* {local(types)} = nullptr;") if not types.is_array else None
     if types.is_array:
         body.declare(f"HandleArray<Datatype> {local(types)}({peers});", after_checks=True)
         body.arguments[types.name] = f"{local(types)}.data()"
-        type_check = f'{local(types)}.load_committed(call, {types.name}, "{types.name}")'
+        type_check = (
+            f'{local(types)}.load_blocks(call, {types.name}, "{types.name}", count_array({counts.name}))'
+        )
     else:
         body.arguments[types.name] = local(types)
         type_check = f'call.committed({types.name}, "{types.name}", &{local(types)})'
@@ -490,7 +506,7 @@ def data_group(body: Body, group: tuple) -> None:
     else:
         # Where nothing goes the type need not be one, as MPICH has it.
         is_message = body.param("dest", "source", "message") or BCAST.match(body.function.base_name)
-        check = "message" if is_message else "data"
+        check = "message" if is_message or is_neighbor else "data"
         checks = [
             f'call.{check}({buffer.name}, "{buffer.name}", {counts.name}, "{counts.name}", {types.name}, '
             f'"{types.name}", &{local(types)})'

@@ -38,7 +38,8 @@ HAND_WRITTEN = set(
 
 # Where the elements of the arrays of types lie that have no length of their own.
 ARRAY_LENGTHS = [
-    (r"MPI_I?alltoallw.*", r"\w+", "peers(*comm)"),
+    (r"MPI_I?alltoallw.*", "sendtypes", "peers_sent_to(c_buffer(sendbuf), *comm)"),
+    (r"MPI_I?alltoallw.*", "recvtypes", "peers(*comm)"),
     (r"MPI_I?neighbor_alltoallw.*", "sendtypes", "neighbors(*comm).out"),
     (r"MPI_I?neighbor_alltoallw.*", "recvtypes", "neighbors(*comm).in"),
 ]
@@ -401,6 +402,7 @@ def descriptor_entry(procedure: Procedure, function: Function, declared: fortran
 
     def call(replaced: dict[str, str]) -> str:
         used = ", ".join(replaced.get(p.name, arguments[p.name].expression) for p in function.parameters)
+        used = used.replace("c_buffer(sendbuf)", "sendbuf_base")
         return f"kCall({used})"
 
     lines.append(f"if (!is_section) [[likely]] return give(ierror, {call(plain)});")

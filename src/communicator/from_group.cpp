@@ -105,6 +105,10 @@ Code intercomm_create_from_groups(Process& process, Group* local_group, int loca
     return process.fail(kErrRank, "local_leader = %d, expected 0..%d", local_leader, local_group->size() - 1);
   const Ref<Comm> local =
       meet(process, Purpose::kInterLocal, stringtag, copy_of(process, *local_group), errhandler);
+  // The remote group counts at the leader alone. Where it is empty there is nothing to connect to.
+  bool has_nobody = local->rank == local_leader && remote_group != nullptr && remote_group->size() == 0;
+  if (const Code code = bcast_bytes(*local, &has_nobody, sizeof has_nobody, local_leader)) return code;
+  if (has_nobody) return kSuccess;
   Ref<Comm>
       peers;  // stays null where the leader's arguments are wrong: then the whole local group hears of it
   int remote_rank = 0;

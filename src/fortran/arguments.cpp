@@ -14,6 +14,10 @@ std::int64_t peers(Fint comm) {
   return size;
 }
 
+std::int64_t peers_sent_to(const void* sendbuf, Fint comm) {
+  return sendbuf == MPI_IN_PLACE ? 0 : peers(comm);
+}
+
 std::int64_t peers_at_root(Fint root, Fint comm) {
   const auto communicator = c_handle<MPI_Comm>(comm);
   int is_inter = 0;

@@ -145,7 +145,10 @@ struct HandlesOut : HandleArray<Handle> {
 
 /// How many ranks a communicator exchanges with: the remote ones of an intercommunicator. 0 for what is none.
 std::int64_t peers(Fint comm);
-/// The same at the root, and 0 elsewhere, where arguments of the root alone are not looked at.
+/// The same, and 0 with MPI_IN_PLACE, which makes what is said of the blocks to send unused.
+std::int64_t peers_sent_to(const void* sendbuf, Fint comm);
+/// How many ranks there are at the root, and 0 elsewhere, where arguments of the root alone are not looked
+/// at.
 std::int64_t peers_at_root(Fint root, Fint comm);
 struct Degrees {
   std::int64_t in, out;

@@ -67,11 +67,13 @@ class HandleArray {
     }
     return true;
   }
-  /// The same for datatypes that must be committed.
-  bool load_committed(Call& call, const Handle* handles, const char* argument) {
+  /// The datatypes of blocks, which must be committed. That of a block without elements is not looked at.
+  bool load_blocks(Call& call, const Handle* handles, const char* argument, CountArray counts) {
     if (!ready(call, handles, argument)) return false;
     for (std::size_t i = 0; i < objects_.size(); ++i) {
-      if (!call.committed(handles[i], argument, &objects_[i]))
+      if (counts[i] == 0)
+        objects_[i] = call.type_of_nothing();
+      else if (!call.committed(handles[i], argument, &objects_[i]))
         return call.committed(handles[i], element(argument, i).c_str(), &objects_[i]);
     }
     return true;

@@ -230,8 +230,7 @@ bool Call::uncommitted(const Datatype* type, const char* argument) {
 
 /// The type of a message without data: MPI_BYTE. Of one with data: null, and keeps the error.
 Datatype* Call::nothing(Count count, MPI_Datatype value, const char* argument, Datatype* type) {
-  if (count == 0 && (value == MPI_DATATYPE_NULL || type != nullptr))
-    return predefined_object<Datatype>(*process.objects, kMpiByte);
+  if (count == 0 && (value == MPI_DATATYPE_NULL || type != nullptr)) return type_of_nothing();
   committed(value, argument, &type);
   return nullptr;
 }

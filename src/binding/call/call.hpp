@@ -229,8 +229,8 @@ class Call {
     return count(count_value, count_name) && committed(type_value, type_name, type) &&
            this->buffer(buffer, argument, count_value, **type);
   }
-  /// The data of one message, or of a broadcast: with a count of 0 the datatype may be MPI_DATATYPE_NULL, or
-  /// not committed.
+  /// The data of one message, of a broadcast, or of each neighbour: with a count of 0 the datatype may be
+  /// MPI_DATATYPE_NULL, or not committed.
   [[gnu::always_inline]] bool message(const void* buffer, const char* argument, Count count_value,
                                       const char* count_name, MPI_Datatype type_value, const char* type_name,
                                       Datatype** type) {
@@ -247,6 +247,13 @@ class Call {
     if (abi::is_in_place(buffer)) [[unlikely]]
       return in_place(argument);
     return buffer != nullptr || count == 0 || null_buffer(argument, count, type);
+  }
+  /// The datatype that stands in the core for one that is not looked at.
+  Datatype* type_of_nothing() { return static_cast<Datatype*>(process.objects->predefined[kMpiByte]); }
+  /// Whether no blocks go this way; then count, datatype and buffer are not looked at.
+  bool is_without_blocks(int blocks, Datatype** type) {
+    if (blocks == 0) *type = type_of_nothing();
+    return blocks == 0;
   }
   bool not_in_place(const void* buffer, const char* argument) {
     return !abi::is_in_place(buffer) || in_place(argument);

@@ -314,11 +314,11 @@ extern "C" decltype(PMPI_Alltoallv_init_c) MPI_Alltoallv_init_c __attribute__((w
     return call.fail();
   }
   HandleArray<Datatype> core_sendtypes(core_comm->peers().size());
-  if (!(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf")))) {
+  if (!(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && core_sendtypes.load_blocks(call, sendtypes, "sendtypes", count_array(sendcounts)) && call.not_in_place(sendbuf, "sendbuf")))) {
     return call.fail();
   }
   HandleArray<Datatype> core_recvtypes(core_comm->peers().size());
-  if (!(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf"))) {
+  if (!(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && core_recvtypes.load_blocks(call, recvtypes, "recvtypes", count_array(recvcounts)) && call.not_in_place(recvbuf, "recvbuf"))) {
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -342,14 +342,14 @@ extern "C" decltype(PMPI_Alltoallw_c) MPI_Alltoallw_c __attribute__((weak, alias
     return call.fail();
   }
   HandleArray<Datatype> core_sendtypes(core_comm->peers().size());
-  if (!(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf")))) {
+  if (!(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && core_sendtypes.load_blocks(call, sendtypes, "sendtypes", count_array(sendcounts)) && call.not_in_place(sendbuf, "sendbuf")))) {
     null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_recvtypes(core_comm->peers().size());
   Info* core_info = nullptr;
   Request* core_request = nullptr;
-  if (!(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
+  if (!(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && core_recvtypes.load_blocks(call, recvtypes, "recvtypes", count_array(recvcounts)) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.handle_place(request, "request")) {
     null_out<Request>(request);
@@ -828,13 +828,13 @@ extern "C" decltype(PMPI_Ialltoallv_c) MPI_Ialltoallv_c __attribute__((weak, ali
     return call.fail();
   }
   HandleArray<Datatype> core_sendtypes(core_comm->peers().size());
-  if (!(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf")))) {
+  if (!(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && core_sendtypes.load_blocks(call, sendtypes, "sendtypes", count_array(sendcounts)) && call.not_in_place(sendbuf, "sendbuf")))) {
     null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_recvtypes(core_comm->peers().size());
   Request* core_request = nullptr;
-  if (!(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
+  if (!(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && core_recvtypes.load_blocks(call, recvtypes, "recvtypes", count_array(recvcounts)) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();

@@ -1137,9 +1137,9 @@ extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_
   const int core_remote_leader = abi::rank_to_core(remote_leader);
   Comm* core_newintercomm = nullptr;
   if (!call.handle<Comm>(local_comm, "local_comm", &core_local_comm) ||
-      !call.handle_or_null<Comm>(peer_comm, "peer_comm", &core_peer_comm) ||
+      !(core_local_comm->rank != local_leader || call.handle_or_null<Comm>(peer_comm, "peer_comm", &core_peer_comm)) ||
       !call.constant(local_leader, core_local_leader, "local_leader", kErrRank) ||
-      !call.constant(remote_leader, core_remote_leader, "remote_leader", kErrRank) ||
+      !(core_local_comm->rank != local_leader || call.constant(remote_leader, core_remote_leader, "remote_leader", kErrRank)) ||
       !call.tag(tag, "tag") ||
       !call.handle_place(newintercomm, "newintercomm")) {
     null_out<Comm>(newintercomm);
@@ -1168,8 +1168,8 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
   Comm* core_newintercomm = nullptr;
   if (!call.handle<Group>(local_group, "local_group", &core_local_group) ||
       !call.constant(local_leader, core_local_leader, "local_leader", kErrRank) ||
-      !call.handle_or_null<Group>(remote_group, "remote_group", &core_remote_group) ||
-      !call.constant(remote_leader, core_remote_leader, "remote_leader", kErrRank) ||
+      !(core_local_group->rank != local_leader || call.handle_or_null<Group>(remote_group, "remote_group", &core_remote_group)) ||
+      !(core_local_group->rank != local_leader || call.constant(remote_leader, core_remote_leader, "remote_leader", kErrRank)) ||
       !call.text(stringtag, "stringtag") ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler) ||

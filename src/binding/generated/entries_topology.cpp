@@ -388,8 +388,8 @@ extern "C" decltype(PMPI_Graphdims_get) MPI_Graphdims_get __attribute__((weak, a
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.neighborhood(core_comm, &degrees) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
+      !(call.is_without_blocks(degrees.out, &core_sendtype) || (call.message(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
+      !(call.is_without_blocks(degrees.in, &core_recvtype) || (call.message(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
@@ -422,8 +422,8 @@ extern "C" decltype(PMPI_Ineighbor_allgather_c) MPI_Ineighbor_allgather_c __attr
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.neighborhood(core_comm, &degrees) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(displs, degrees.in, "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
+      !(call.is_without_blocks(degrees.out, &core_sendtype) || (call.message(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
+      !(call.is_without_blocks(degrees.in, &core_recvtype) || (call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(displs, degrees.in, "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) ||
       !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
@@ -456,8 +456,8 @@ extern "C" decltype(PMPI_Ineighbor_allgatherv_c) MPI_Ineighbor_allgatherv_c __at
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.neighborhood(core_comm, &degrees) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
+      !(call.is_without_blocks(degrees.out, &core_sendtype) || (call.message(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
+      !(call.is_without_blocks(degrees.in, &core_recvtype) || (call.message(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
@@ -490,8 +490,8 @@ extern "C" decltype(PMPI_Ineighbor_alltoall_c) MPI_Ineighbor_alltoall_c __attrib
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.neighborhood(core_comm, &degrees) ||
-      !(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf")) ||
-      !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
+      !(call.is_without_blocks(degrees.out, &core_sendtype) || (call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf"))) ||
+      !(call.is_without_blocks(degrees.in, &core_recvtype) || (call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) ||
       !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
@@ -524,13 +524,13 @@ extern "C" decltype(PMPI_Ineighbor_alltoallv_c) MPI_Ineighbor_alltoallv_c __attr
     return call.fail();
   }
   HandleArray<Datatype> core_sendtypes(degrees.out);
-  if (!(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf"))) {
+  if (!(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && core_sendtypes.load_blocks(call, sendtypes, "sendtypes", count_array(sendcounts)) && call.not_in_place(sendbuf, "sendbuf"))) {
     null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_recvtypes(degrees.in);
   Request* core_request = nullptr;
-  if (!(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
+  if (!(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && core_recvtypes.load_blocks(call, recvtypes, "recvtypes", count_array(recvcounts)) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_place(request, "request")) {
     null_out<Request>(request);
     return call.fail();
@@ -560,8 +560,8 @@ extern "C" decltype(PMPI_Ineighbor_alltoallw_c) MPI_Ineighbor_alltoallw_c __attr
   Datatype* core_recvtype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.neighborhood(core_comm, &degrees) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)) {
+      !(call.is_without_blocks(degrees.out, &core_sendtype) || (call.message(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
+      !(call.is_without_blocks(degrees.in, &core_recvtype) || (call.message(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)))) {
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -589,8 +589,8 @@ extern "C" decltype(PMPI_Neighbor_allgather_c) MPI_Neighbor_allgather_c __attrib
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.neighborhood(core_comm, &degrees) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
+      !(call.is_without_blocks(degrees.out, &core_sendtype) || (call.message(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
+      !(call.is_without_blocks(degrees.in, &core_recvtype) || (call.message(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.handle_place(request, "request")) {
     null_out<Request>(request);
@@ -623,8 +623,8 @@ extern "C" decltype(PMPI_Neighbor_allgather_init_c) MPI_Neighbor_allgather_init_
   Datatype* core_recvtype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.neighborhood(core_comm, &degrees) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(displs, degrees.in, "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) {
+      !(call.is_without_blocks(degrees.out, &core_sendtype) || (call.message(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
+      !(call.is_without_blocks(degrees.in, &core_recvtype) || (call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(displs, degrees.in, "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")))) {
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -652,8 +652,8 @@ extern "C" decltype(PMPI_Neighbor_allgatherv_c) MPI_Neighbor_allgatherv_c __attr
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.neighborhood(core_comm, &degrees) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(displs, degrees.in, "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
+      !(call.is_without_blocks(degrees.out, &core_sendtype) || (call.message(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
+      !(call.is_without_blocks(degrees.in, &core_recvtype) || (call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(displs, degrees.in, "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.handle_place(request, "request")) {
     null_out<Request>(request);
@@ -686,8 +686,8 @@ extern "C" decltype(PMPI_Neighbor_allgatherv_init_c) MPI_Neighbor_allgatherv_ini
   Datatype* core_recvtype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.neighborhood(core_comm, &degrees) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)) {
+      !(call.is_without_blocks(degrees.out, &core_sendtype) || (call.message(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
+      !(call.is_without_blocks(degrees.in, &core_recvtype) || (call.message(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)))) {
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -715,8 +715,8 @@ extern "C" decltype(PMPI_Neighbor_alltoall_c) MPI_Neighbor_alltoall_c __attribut
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.neighborhood(core_comm, &degrees) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
+      !(call.is_without_blocks(degrees.out, &core_sendtype) || (call.message(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
+      !(call.is_without_blocks(degrees.in, &core_recvtype) || (call.message(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.handle_place(request, "request")) {
     null_out<Request>(request);
@@ -749,8 +749,8 @@ extern "C" decltype(PMPI_Neighbor_alltoall_init_c) MPI_Neighbor_alltoall_init_c 
   Datatype* core_recvtype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.neighborhood(core_comm, &degrees) ||
-      !(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf")) ||
-      !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) {
+      !(call.is_without_blocks(degrees.out, &core_sendtype) || (call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf"))) ||
+      !(call.is_without_blocks(degrees.in, &core_recvtype) || (call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")))) {
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -777,8 +777,8 @@ extern "C" decltype(PMPI_Neighbor_alltoallv_c) MPI_Neighbor_alltoallv_c __attrib
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.neighborhood(core_comm, &degrees) ||
-      !(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf")) ||
-      !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
+      !(call.is_without_blocks(degrees.out, &core_sendtype) || (call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf"))) ||
+      !(call.is_without_blocks(degrees.in, &core_recvtype) || (call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.handle_place(request, "request")) {
     null_out<Request>(request);
@@ -811,11 +811,11 @@ extern "C" decltype(PMPI_Neighbor_alltoallv_init_c) MPI_Neighbor_alltoallv_init_
     return call.fail();
   }
   HandleArray<Datatype> core_sendtypes(degrees.out);
-  if (!(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf"))) {
+  if (!(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && core_sendtypes.load_blocks(call, sendtypes, "sendtypes", count_array(sendcounts)) && call.not_in_place(sendbuf, "sendbuf"))) {
     return call.fail();
   }
   HandleArray<Datatype> core_recvtypes(degrees.in);
-  if (!(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf"))) {
+  if (!(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && core_recvtypes.load_blocks(call, recvtypes, "recvtypes", count_array(recvcounts)) && call.not_in_place(recvbuf, "recvbuf"))) {
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -841,14 +841,14 @@ extern "C" decltype(PMPI_Neighbor_alltoallw_c) MPI_Neighbor_alltoallw_c __attrib
     return call.fail();
   }
   HandleArray<Datatype> core_sendtypes(degrees.out);
-  if (!(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf"))) {
+  if (!(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && core_sendtypes.load_blocks(call, sendtypes, "sendtypes", count_array(sendcounts)) && call.not_in_place(sendbuf, "sendbuf"))) {
     null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_recvtypes(degrees.in);
   Info* core_info = nullptr;
   Request* core_request = nullptr;
-  if (!(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
+  if (!(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && core_recvtypes.load_blocks(call, recvtypes, "recvtypes", count_array(recvcounts)) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.handle_place(request, "request")) {
     null_out<Request>(request);

@@ -465,7 +465,7 @@ extern "C" decltype(pmpi_alltoallv_init_c_f08ts_) pmpi_alltoallv_init_f08ts_larg
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_alltoallw(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtypes, const Fint* comm, Fint* ierror) {
   if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Alltoallw", "recvcounts", recvcounts, peers(*comm)); look_at_integers("MPI_Alltoallw", "rdispls", rdispls, peers(*comm)); }
-  give(ierror, kCall(c_buffer(sendbuf), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers(*comm)), c_buffer(recvbuf), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm)));
+  give(ierror, kCall(c_buffer(sendbuf), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers_sent_to(c_buffer(sendbuf), *comm)), c_buffer(recvbuf), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm)));
 }
 extern "C" void mpi_alltoallw_(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtypes, const Fint* comm, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_alltoallw<MPI_Alltoallw>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, ierror); }
 extern "C" void pmpi_alltoallw_(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtypes, const Fint* comm, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_alltoallw<PMPI_Alltoallw>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, ierror); }
@@ -480,10 +480,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_alltoallw_f0
   bool is_section = false;
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
-  if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers(*comm)), recvbuf_base, recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm)));
+  if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers_sent_to(sendbuf_base, *comm)), recvbuf_base, recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm)));
   Piece sendbuf_piece(sendbuf, false);
   Piece recvbuf_piece(recvbuf, true);
-  const int code = kCall(sendbuf_piece.base(), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers(*comm)), recvbuf_piece.base(), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm));
+  const int code = kCall(sendbuf_piece.base(), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers_sent_to(sendbuf_base, *comm)), recvbuf_piece.base(), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
 extern "C" void mpi_alltoallw_f08ts_(const Descriptor* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtypes, const Descriptor* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtypes, const Fint* comm, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_alltoallw_f08ts<MPI_Alltoallw>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, ierror); }
@@ -493,10 +493,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_alltoallw_c_
   bool is_section = false;
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
-  if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers(*comm)), recvbuf_base, recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm)));
+  if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers_sent_to(sendbuf_base, *comm)), recvbuf_base, recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm)));
   Piece sendbuf_piece(sendbuf, false);
   Piece recvbuf_piece(recvbuf, true);
-  const int code = kCall(sendbuf_piece.base(), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers(*comm)), recvbuf_piece.base(), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm));
+  const int code = kCall(sendbuf_piece.base(), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers_sent_to(sendbuf_base, *comm)), recvbuf_piece.base(), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm));
   give(ierror, code);
 }
 extern "C" void mpi_alltoallw_c_f08ts_(const Descriptor* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls, const Fint* sendtypes, const Descriptor* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* rdispls, const Fint* recvtypes, const Fint* comm, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_alltoallw_c_f08ts<MPI_Alltoallw_c>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, ierror); }
@@ -506,7 +506,7 @@ extern "C" decltype(pmpi_alltoallw_c_f08ts_) pmpi_alltoallw_f08ts_large_ __attri
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_alltoallw_init(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtypes, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) {
   if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Alltoallw_init", "recvcounts", recvcounts, peers(*comm)); look_at_integers("MPI_Alltoallw_init", "rdispls", rdispls, peers(*comm)); }
-  give(ierror, kCall(c_buffer(sendbuf), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers(*comm)), c_buffer(recvbuf), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  give(ierror, kCall(c_buffer(sendbuf), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers_sent_to(c_buffer(sendbuf), *comm)), c_buffer(recvbuf), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_alltoallw_init_(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtypes, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_alltoallw_init<MPI_Alltoallw_init>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror); }
 extern "C" void pmpi_alltoallw_init_(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtypes, const Fint* comm, const Fint* info, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_alltoallw_init<PMPI_Alltoallw_init>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror); }
@@ -521,10 +521,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_alltoallw_in
   bool is_section = false;
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
-  if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers(*comm)), recvbuf_base, recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers_sent_to(sendbuf_base, *comm)), recvbuf_base, recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
   Piece sendbuf_piece(sendbuf, false);
   Piece recvbuf_piece(recvbuf, true);
-  const int code = kCall(sendbuf_piece.base(), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers(*comm)), recvbuf_piece.base(), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
+  const int code = kCall(sendbuf_piece.base(), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers_sent_to(sendbuf_base, *comm)), recvbuf_piece.base(), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
 }
@@ -535,10 +535,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_alltoallw_in
   bool is_section = false;
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
-  if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers(*comm)), recvbuf_base, recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
+  if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers_sent_to(sendbuf_base, *comm)), recvbuf_base, recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request)));
   Piece sendbuf_piece(sendbuf, false);
   Piece recvbuf_piece(recvbuf, true);
-  const int code = kCall(sendbuf_piece.base(), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers(*comm)), recvbuf_piece.base(), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
+  const int code = kCall(sendbuf_piece.base(), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers_sent_to(sendbuf_base, *comm)), recvbuf_piece.base(), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), c_handle<MPI_Info>(*info), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, true, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
 }
@@ -1167,7 +1167,7 @@ extern "C" decltype(pmpi_ialltoallv_c_f08ts_) pmpi_ialltoallv_f08ts_large_ __att
 
 template <auto kCall> [[gnu::always_inline]] static inline void mpi_ialltoallw(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtypes, const Fint* comm, Fint* request, Fint* ierror) {
   if (has_wide_integers) [[unlikely]] { look_at_integers("MPI_Ialltoallw", "recvcounts", recvcounts, peers(*comm)); look_at_integers("MPI_Ialltoallw", "rdispls", rdispls, peers(*comm)); }
-  give(ierror, kCall(c_buffer(sendbuf), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers(*comm)), c_buffer(recvbuf), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  give(ierror, kCall(c_buffer(sendbuf), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers_sent_to(c_buffer(sendbuf), *comm)), c_buffer(recvbuf), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
 }
 extern "C" void mpi_ialltoallw_(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtypes, const Fint* comm, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_ialltoallw<MPI_Ialltoallw>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request, ierror); }
 extern "C" void pmpi_ialltoallw_(const void* sendbuf, const int* sendcounts, const int* sdispls, const Fint* sendtypes, void* recvbuf, const int* recvcounts, const int* rdispls, const Fint* recvtypes, const Fint* comm, Fint* request, Fint* ierror) { const Site site(__builtin_return_address(0)); mpi_ialltoallw<PMPI_Ialltoallw>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request, ierror); }
@@ -1182,10 +1182,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_ialltoallw_f
   bool is_section = false;
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
-  if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers(*comm)), recvbuf_base, recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers_sent_to(sendbuf_base, *comm)), recvbuf_base, recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
   Piece sendbuf_piece(sendbuf, false);
   Piece recvbuf_piece(recvbuf, true);
-  const int code = kCall(sendbuf_piece.base(), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers(*comm)), recvbuf_piece.base(), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
+  const int code = kCall(sendbuf_piece.base(), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers_sent_to(sendbuf_base, *comm)), recvbuf_piece.base(), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
 }
@@ -1196,10 +1196,10 @@ template <auto kCall> [[gnu::always_inline]] static inline void mpi_ialltoallw_c
   bool is_section = false;
   void* const sendbuf_base = base_of(sendbuf, &is_section);
   void* const recvbuf_base = base_of(recvbuf, &is_section);
-  if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers(*comm)), recvbuf_base, recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
+  if (!is_section) [[likely]] return give(ierror, kCall(sendbuf_base, sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers_sent_to(sendbuf_base, *comm)), recvbuf_base, recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request)));
   Piece sendbuf_piece(sendbuf, false);
   Piece recvbuf_piece(recvbuf, true);
-  const int code = kCall(sendbuf_piece.base(), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers(*comm)), recvbuf_piece.base(), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
+  const int code = kCall(sendbuf_piece.base(), sendcounts, sdispls, HandlesIn<MPI_Datatype>(sendtypes, peers_sent_to(sendbuf_base, *comm)), recvbuf_piece.base(), recvcounts, rdispls, HandlesIn<MPI_Datatype>(recvtypes, peers(*comm)), c_handle<MPI_Comm>(*comm), HandleOut<MPI_Request>(request));
   if (code == MPI_SUCCESS) keep(*request, false, std::move(sendbuf_piece), std::move(recvbuf_piece));
   give(ierror, code);
 }

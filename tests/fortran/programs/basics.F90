@@ -1,4 +1,5 @@
-! What every program does, in each interface: messages, requests, statuses, strings, groups, datatypes, topologies.
+! What every program does, in each interface: messages, requests, statuses, strings, groups, datatypes,
+! topologies; arguments that are not significant.
 #include "interface.inc"
 program basics
 #include "begin.inc"
@@ -10,6 +11,7 @@ program basics
   call messages
   call many_requests
   call strings
+  call nothing
   call groups
   call datatypes
   call topologies
@@ -163,6 +165,36 @@ contains
     call MPI_Add_error_string(error_class, 'of our own   ', code)
     call MPI_Error_string(error_class, text, length, code)
     call check('an error of our own', text(1:length) == 'of our own')
+  end subroutine
+
+  ! Beside MPI_IN_PLACE nothing is looked at that is said of the blocks to send, nor a datatype of no elements.
+  subroutine nothing
+    use, intrinsic :: iso_c_binding, only: c_f_pointer, c_intptr_t, c_null_ptr
+    HANDLE(MPI_Datatype), pointer, contiguous :: nowhere(:)
+    HANDLE(MPI_Datatype) :: types(0:size - 1), out_types(0:size - 1)
+    integer :: counts(0:size - 1), out_counts(0:size - 1), places(0:size - 1), got(0:size - 1), left, right
+    call c_f_pointer(transfer(16_c_intptr_t, c_null_ptr), nowhere, [1])
+    got = rank
+    counts = 1
+    types = MPI_INTEGER
+    places = [(4*i, i=0, size - 1)]
+    call MPI_Alltoallw(MPI_IN_PLACE, counts, places, nowhere, got, counts, places, types, &
+                       MPI_COMM_WORLD, code)
+    call check('alltoallw in place', all(got == [(i, i=0, size - 1)]))
+    right = mod(rank + 1, size)
+    left = mod(rank + size - 1, size)
+    types = MPI_DATATYPE_NULL
+    out_types = MPI_DATATYPE_NULL
+    types(left) = MPI_INTEGER
+    out_types(right) = MPI_INTEGER
+    counts = 0
+    out_counts = 0
+    counts(left) = 1
+    out_counts(right) = 1
+    places = 0
+    got = -1
+    call MPI_Alltoallw(rank, out_counts, places, out_types, got, counts, places, types, MPI_COMM_WORLD, code)
+    call check('null datatypes beside counts of 0', got(0) == left)
   end subroutine
 
   subroutine groups
