@@ -36,7 +36,7 @@ WORDS = {
     "pointer": ("not NULL", "MPI_ERR_ARG"),
     "handle_place": ("not NULL", "MPI_ERR_ARG"),
     "array": ("not NULL, where it has elements", "MPI_ERR_ARG"),
-    "text": ("not NULL, below 65536 characters", "MPI_ERR_ARG"),
+    "text": ("not NULL, below {} characters", "MPI_ERR_ARG"),
     "count": ("0 or more", "MPI_ERR_COUNT"),
     "counts": ("an array of 0 or more", "MPI_ERR_COUNT"),
     "dest": ("a rank of the communicator, or MPI_PROC_NULL", "MPI_ERR_RANK"),
@@ -115,6 +115,9 @@ def _read(text: str, checks: Checks) -> None:
         elif how in WORDS:
             expected, error_class = WORDS[how]
             error_class = class_name(given.group(0)) if given else error_class
+            if how == "text":
+                limit = re.search(r"MPI_MAX_\w+", arguments)
+                expected = expected.format(limit.group(0) if limit else 65536)
             if how == "constant" and error_class == "MPI_ERR_RANK":
                 expected = "a rank, or a constant that stands for one"
             checks.add(names[0], expected, error_class)

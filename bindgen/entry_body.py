@@ -384,17 +384,37 @@ def status(body: Body, parameter: Parameter) -> None:
     body.store(parameter, store)
 
 
-LIMITED_BY_CORE = ("comm_name", "type_name", "win_name")
-TEXT_ERRORS = {"filename": "kErrBadFile", "service_name": "kErrService", "port_name": "kErrPort"}
+CUT_BY_CORE = ("comm_name", "type_name", "win_name")
+TEXT_ERRORS = {
+    "filename": "kErrBadFile",
+    "service_name": "kErrService",
+    "port_name": "kErrPort",
+    "key": "kErrInfoKey",
+    "value": "kErrInfoValue",
+}
+# What limits a string, with its NUL, by (function.parameter) as patterns. Names are cut, by the core; of an
+# error's string MPI_Error_string gives what fits.
+TEXT_BYTES = [
+    (r"MPI_(Comm|Intercomm)_create_from_groups?\.stringtag", "MPI_MAX_STRINGTAG_LEN"),
+    (r"MPI_Info_\w+\.key", "MPI_MAX_INFO_KEY"),
+    (r"MPI_Info_\w+\.value", "MPI_MAX_INFO_VAL"),
+    (r"MPI_\w+\.port_name", "MPI_MAX_PORT_NAME"),
+    (r"MPI_Add_error_string\.string", "MPI_MAX_ERROR_STRING + 1"),
+]
 
 
 def string(body: Body, parameter: Parameter) -> None:
     name = parameter.name
     if parameter.direction == "in":
-        # The core cuts names, and checks the lengths of info keys and values.
-        limited = not body.function.base_name.startswith("MPI_Info_") and not name.endswith(LIMITED_BY_CORE)
-        error = f", {TEXT_ERRORS[name]}" if name in TEXT_ERRORS else ""
-        check = f'call.text({name}, "{name}"{error})' if limited else f'call.pointer({name}, "{name}")'
+        error = TEXT_ERRORS.get(name, "kErrArg")
+        given = f"{body.function.name}.{name}"
+        limit = next((limit for pattern, limit in TEXT_BYTES if re.fullmatch(pattern, given)), None)
+        if limit:
+            check = f'call.text({name}, "{name}", {error}, {limit})'
+        elif name.endswith(CUT_BY_CORE):
+            check = f'call.pointer({name}, "{name}")'
+        else:
+            check = f'call.text({name}, "{name}"{f", {error}" if name in TEXT_ERRORS else ""})'
         body.check(check, parameter)
         body.arguments[name] = name
         return

@@ -7,7 +7,6 @@
 // in tag or group do not see each other. A hash of 62 bits is taken for unique, as contexts are between jobs.
 #include <algorithm>
 #include <bit>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,9 +19,6 @@
 
 namespace tasuki {
 namespace {
-
-constexpr std::size_t kTagLengthMax =
-    255;  // the smaller MPI_MAX_STRINGTAG_LEN of the two ABIs, without the NUL
 
 /// What the members of a group meet for: two meetings of one call must not be mixed up.
 enum class Purpose : std::uint64_t { kIntra = 1, kInterLocal = 2, kInterLeaders = 3 };
@@ -56,13 +52,8 @@ Ref<Group> copy_of(Process& process, const Group& group) {
   return Ref<Group>(copy);
 }
 
-Code check(Process& process, const Group& group, const char* name, const char* stringtag,
-           const Errhandler& errhandler) {
+Code check(Process& process, const Group& group, const char* name, const Errhandler& errhandler) {
   if (const Code code = check_errhandler(process, errhandler, Kind::kComm)) return code;
-  if (std::string_view(stringtag).size() > kTagLengthMax) {
-    return process.fail(kErrArg, "stringtag has %zu characters, expected at most %zu",
-                        std::string_view(stringtag).size(), kTagLengthMax);
-  }
   if (group.rank == kUndefined)
     return process.fail(kErrGroup, "this process is not in %s, expected a group that it is in", name);
   return kSuccess;
@@ -86,7 +77,7 @@ Code comm_create_from_group(Process& process, Group* group, const char* stringta
                             Errhandler* errhandler, Comm** newcomm) {
   *newcomm = nullptr;
   if (group->size() == 0) return kSuccess;
-  if (const Code code = check(process, *group, "group", stringtag, *errhandler)) return code;
+  if (const Code code = check(process, *group, "group", *errhandler)) return code;
   const Ref<Comm> meeting = meet(process, Purpose::kIntra, stringtag, copy_of(process, *group), errhandler);
   Context context = meeting->rank == 0 ? make_context(process) : 0;
   if (const Code code = bcast_bytes(*meeting, &context, sizeof context, 0)) return code;
@@ -100,7 +91,7 @@ Code intercomm_create_from_groups(Process& process, Group* local_group, int loca
                                   Errhandler* errhandler, Comm** newintercomm) {
   *newintercomm = nullptr;
   if (local_group->size() == 0) return kSuccess;
-  if (const Code code = check(process, *local_group, "local_group", stringtag, *errhandler)) return code;
+  if (const Code code = check(process, *local_group, "local_group", *errhandler)) return code;
   if (local_leader < 0 || local_leader >= local_group->size())
     return process.fail(kErrRank, "local_leader = %d, expected 0..%d", local_leader, local_group->size() - 1);
   const Ref<Comm> local =

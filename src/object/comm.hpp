@@ -120,8 +120,8 @@ Context make_context(Process& process);
 /// Takes over the hints in `info` that this library knows; `info` may be null.
 void take_hints(Comm& comm, const Info* info);
 
-/// The most characters of a key and of a value of an Info, without the final NUL (MPI 10): those of the ABIs.
-inline constexpr std::size_t kInfoKeyMax = 255;
+/// The most characters of a value of an Info, without the final NUL: that of the ABIs. The binding checks
+/// what users give.
 inline constexpr std::size_t kInfoValueMax = 1023;
 
 /// A group of these endpoints, or MPI_GROUP_EMPTY. The caller owns the reference (a predefined one needs

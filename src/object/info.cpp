@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string_view>
@@ -25,10 +24,6 @@ auto position(Info& info, std::string_view key) {
 
 Code check_key(Process& process, const char* key) {
   if (key == nullptr || *key == '\0') return process.fail(kErrInfoKey, "key is empty, expected a name");
-  const std::size_t length = std::strlen(key);
-  if (length > kInfoKeyMax)
-    return process.fail(kErrInfoKey, "key = \"%.32s...\" has %zu characters, expected at most %zu", key,
-                        length, kInfoKeyMax);
   return kSuccess;
 }
 
@@ -140,10 +135,6 @@ Code info_set(Process& process, Info* info, const char* key, const char* value) 
   if (info->predefined != 0) return process.fail(kErrInfo, "info = MPI_INFO_ENV, which cannot be changed");
   if (const Code code = check_key(process, key)) return code;
   if (value == nullptr) return process.fail(kErrInfoValue, "value is null, expected a string");
-  const std::size_t length = std::strlen(value);
-  if (length > kInfoValueMax)
-    return process.fail(kErrInfoValue, "value of key \"%.64s\" has %zu characters, expected at most %zu", key,
-                        length, kInfoValueMax);
   set_info(info, key, value);
   return kSuccess;
 }

@@ -1,4 +1,4 @@
-"""What is not significant is not looked at, in any call; see nothing.py."""
+"""What is not significant is not looked at (nothing.py); strings as long as constants say (limits.py)."""
 
 import pytest
 
@@ -21,3 +21,9 @@ def test_nothing_is_looked_at_that_is_not_significant(mpi_python, tmp_path, rank
     )
     assert "WRONG" not in done.stdout, done.stdout[:5000]
     assert done.returncode == 0 and "right: " in done.stdout, done.text
+
+
+@pytest.mark.parametrize("abi", ["standard", "mpich"])
+def test_strings_may_be_as_long_as_the_constants_say(mpi_python, tmp_path, abi):
+    done = mpi_python("limits.py", 2, tmp_path / "file", abi=abi)
+    assert done.returncode == 0 and done.stdout == "right\n", done.text

@@ -288,6 +288,12 @@ bool Call::null_pointer(const char* argument) {
   return refuse(kErrArg, "%s = NULL, expected an address", argument);
 }
 
+bool Call::too_long(const char* value, const char* argument, int error_class, std::size_t bytes_max) {
+  const std::size_t length = strnlen(value, kTextBytesMax);
+  return refuse(error_class, "%s = \"%.32s...\" has %zu characters%s, expected at most %zu", argument, value,
+                length, length == kTextBytesMax ? " or more" : "", bytes_max - 1);
+}
+
 bool Call::in_place(const char* argument) {
   return refuse(kErrBuffer,
                 "%s = MPI_IN_PLACE, expected an address; hint: it is for the buffers of collectives, where "

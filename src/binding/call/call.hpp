@@ -213,12 +213,13 @@ class Call {
   }
   /// Sees to it that there are `count` handles to give. The call may still be refused then.
   [[gnu::cold, gnu::noinline]] bool make_room(std::size_t count);
-  /// A string of the user's that the core copies. The limit is above any that MPI or a system has.
+  /// A string of the user's that the core copies, of at most `bytes_max` bytes with its NUL: a limit of the
+  /// ABI, or one above any that a system has.
   static constexpr std::size_t kTextBytesMax = 64 << 10;
-  bool text(const char* value, const char* argument, int error_class = kErrArg) {
+  bool text(const char* value, const char* argument, int error_class = kErrArg,
+            std::size_t bytes_max = kTextBytesMax) {
     if (value == nullptr) return null_pointer(argument);
-    return strnlen(value, kTextBytesMax) < kTextBytesMax ||
-           refuse(error_class, "%s has %zu characters or more, expected less", argument, kTextBytesMax);
+    return strnlen(value, bytes_max) < bytes_max || too_long(value, argument, error_class, bytes_max);
   }
 
   // Data: a buffer with its count and datatype.
@@ -340,6 +341,8 @@ class Call {
   [[gnu::cold]] bool bad_tag(int value, const char* argument, bool any_tag);
   [[gnu::cold]] bool bad_constant(int value, const char* argument, int error_class);
   [[gnu::cold]] bool null_pointer(const char* argument);
+  [[gnu::cold]] bool too_long(const char* value, const char* argument, int error_class,
+                              std::size_t bytes_max);
   [[gnu::cold]] bool in_place(const char* argument);
   [[gnu::cold, gnu::noinline]] Datatype* nothing(Count count, MPI_Datatype value, const char* argument,
                                                  Datatype* type);

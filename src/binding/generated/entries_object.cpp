@@ -46,7 +46,7 @@ extern "C" int PMPI_Add_error_string(int errorcode, const char* string) {
   Call call(Function::kAdd_error_string, call_site(__builtin_return_address(0)), AnyTime{});
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg) ||
-      !call.text(string, "string")) {
+      !call.text(string, "string", kErrArg, MPI_MAX_ERROR_STRING + 1)) {
     return call.fail();
   }
   return call.end(api::add_error_string(call.process, core_errorcode, string));
@@ -194,7 +194,7 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringta
   Errhandler* core_errhandler = nullptr;
   Comm* core_newcomm = nullptr;
   if (!call.handle<Group>(group, "group", &core_group) ||
-      !call.text(stringtag, "stringtag") ||
+      !call.text(stringtag, "stringtag", kErrArg, MPI_MAX_STRINGTAG_LEN) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler) ||
       !call.handle_place(newcomm, "newcomm")) {
@@ -986,7 +986,7 @@ extern "C" int PMPI_Info_delete(MPI_Info info, const char* key) {
   Call call(Function::kInfo_delete, call_site(__builtin_return_address(0)), AnyTime{});
   Info* core_info = nullptr;
   if (!call.handle<Info>(info, "info", &core_info) ||
-      !call.pointer(key, "key")) {
+      !call.text(key, "key", kErrInfoKey, MPI_MAX_INFO_KEY)) {
     return call.fail();
   }
   return call.end(api::info_delete(call.process, core_info, key));
@@ -1029,7 +1029,7 @@ extern "C" int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char*
   std::string core_value;
   bool core_flag = false;
   if (!call.handle<Info>(info, "info", &core_info) ||
-      !call.pointer(key, "key") ||
+      !call.text(key, "key", kErrInfoKey, MPI_MAX_INFO_KEY) ||
       !call.count(valuelen, "valuelen", kErrArg) ||
       !call.pointer(value, "value") ||
       !call.pointer(flag, "flag")) {
@@ -1082,7 +1082,7 @@ extern "C" int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen,
   std::string core_value;
   bool core_flag = false;
   if (!call.handle<Info>(info, "info", &core_info) ||
-      !call.pointer(key, "key") ||
+      !call.text(key, "key", kErrInfoKey, MPI_MAX_INFO_KEY) ||
       !call.pointer(buflen, "buflen") ||
       !call.array(value, *buflen, "value") ||
       !call.pointer(flag, "flag")) {
@@ -1103,7 +1103,7 @@ extern "C" int PMPI_Info_get_valuelen(MPI_Info info, const char* key, int* value
   int core_valuelen = 0;
   bool core_flag = false;
   if (!call.handle<Info>(info, "info", &core_info) ||
-      !call.pointer(key, "key") ||
+      !call.text(key, "key", kErrInfoKey, MPI_MAX_INFO_KEY) ||
       !call.pointer(valuelen, "valuelen") ||
       !call.pointer(flag, "flag")) {
     return call.fail();
@@ -1121,8 +1121,8 @@ extern "C" int PMPI_Info_set(MPI_Info info, const char* key, const char* value) 
   Call call(Function::kInfo_set, call_site(__builtin_return_address(0)), AnyTime{});
   Info* core_info = nullptr;
   if (!call.handle<Info>(info, "info", &core_info) ||
-      !call.pointer(key, "key") ||
-      !call.pointer(value, "value")) {
+      !call.text(key, "key", kErrInfoKey, MPI_MAX_INFO_KEY) ||
+      !call.text(value, "value", kErrInfoValue, MPI_MAX_INFO_VAL)) {
     return call.fail();
   }
   return call.end(api::info_set(call.process, core_info, key, value));
@@ -1170,7 +1170,7 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
       !call.constant(local_leader, core_local_leader, "local_leader", kErrRank) ||
       !(core_local_group->rank != local_leader || call.handle_or_null<Group>(remote_group, "remote_group", &core_remote_group)) ||
       !(core_local_group->rank != local_leader || call.constant(remote_leader, core_remote_leader, "remote_leader", kErrRank)) ||
-      !call.text(stringtag, "stringtag") ||
+      !call.text(stringtag, "stringtag", kErrArg, MPI_MAX_STRINGTAG_LEN) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler) ||
       !call.handle_place(newintercomm, "newintercomm")) {

@@ -15,7 +15,7 @@ using namespace tasuki;
 
 extern "C" int PMPI_Close_port(const char* port_name) {
   Call call(Function::kClose_port, call_site(__builtin_return_address(0)));
-  if (!call.text(port_name, "port_name", kErrPort)) {
+  if (!call.text(port_name, "port_name", kErrPort, MPI_MAX_PORT_NAME)) {
     return call.fail();
   }
   return call.end(api::close_port(call.process, port_name));
@@ -168,7 +168,7 @@ extern "C" int PMPI_Publish_name(const char* service_name, MPI_Info info, const 
   Info* core_info = nullptr;
   if (!call.text(service_name, "service_name", kErrService) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.text(port_name, "port_name", kErrPort)) {
+      !call.text(port_name, "port_name", kErrPort, MPI_MAX_PORT_NAME)) {
     return call.fail();
   }
   return call.end(api::publish_name(call.process, service_name, core_info, port_name));
@@ -391,7 +391,7 @@ extern "C" int PMPI_Unpublish_name(const char* service_name, MPI_Info info, cons
   Info* core_info = nullptr;
   if (!call.text(service_name, "service_name", kErrService) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.text(port_name, "port_name", kErrPort)) {
+      !call.text(port_name, "port_name", kErrPort, MPI_MAX_PORT_NAME)) {
     return call.fail();
   }
   return call.end(api::unpublish_name(call.process, service_name, core_info, port_name));

@@ -1,5 +1,5 @@
 ! What every program does, in each interface: messages, requests, statuses, strings, groups, datatypes,
-! topologies; arguments that are not significant.
+! topologies; strings as long as MPI's constants say, and arguments that are not significant.
 #include "interface.inc"
 program basics
 #include "begin.inc"
@@ -11,6 +11,7 @@ program basics
   call messages
   call many_requests
   call strings
+  call limits
   call nothing
   call groups
   call datatypes
@@ -165,6 +166,71 @@ contains
     call MPI_Add_error_string(error_class, 'of our own   ', code)
     call MPI_Error_string(error_class, text, length, code)
     call check('an error of our own', text(1:length) == 'of our own')
+  end subroutine
+
+  ! A string as long as its constant says comes back whole; a longer one is refused, but for its blanks.
+  subroutine limits
+    character(MPI_MAX_OBJECT_NAME) :: name
+    character(MPI_MAX_INFO_KEY) :: key
+    character(MPI_MAX_INFO_VAL) :: value
+    character(MPI_MAX_ERROR_STRING) :: text
+    character(MPI_MAX_PORT_NAME) :: port
+    character(40) :: service
+    integer(8) :: ticks
+    HANDLE(MPI_Comm) :: comm
+    HANDLE(MPI_Group) :: self
+    HANDLE(MPI_Info) :: info
+    integer :: length, error_class
+    logical :: flag
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN, code)
+    call MPI_Comm_group(MPI_COMM_SELF, self, code)
+    call MPI_Comm_create_from_group(self, repeat('t', MPI_MAX_STRINGTAG_LEN)//'  ', MPI_INFO_NULL, &
+                                    MPI_ERRORS_RETURN, comm, code)
+    call check('the longest tag', comm /= MPI_COMM_NULL)
+    call MPI_Comm_set_name(comm, repeat('n', len(name))//' ', code)
+    call MPI_Comm_get_name(comm, name, length, code)
+    call check('the longest name', length == len(name) .and. name == repeat('n', len(name)))
+    call MPI_Comm_free(comm, code)
+    call MPI_Comm_create_from_group(self, repeat('t', MPI_MAX_STRINGTAG_LEN + 1), MPI_INFO_NULL, &
+                                    MPI_ERRORS_RETURN, comm, code)
+    call refused('a longer tag', MPI_ERR_ARG)
+    call MPI_Group_free(self, code)
+    call MPI_Info_create(info, code)
+    call MPI_Info_set(info, ' '//repeat('k', len(key))//' ', ' '//repeat('v', len(value))//' ', code)
+    call MPI_Info_get_nthkey(info, 0, key, code)
+    call check('the longest key', key == repeat('k', len(key)))
+    length = len(value)
+    call MPI_Info_get_string(info, key, length, value, flag, code)
+    call check('the longest value', flag .and. length == len(value) .and. value == repeat('v', len(value)))
+    call MPI_Info_set(info, key//'k', 'v', code)
+    call refused('a longer key', MPI_ERR_INFO_KEY)
+    call MPI_Info_set(info, key, value//'v', code)
+    call refused('a longer value', MPI_ERR_INFO_VALUE)
+    call MPI_Info_free(info, code)
+    call MPI_Add_error_class(error_class, code)
+    call MPI_Add_error_string(error_class, repeat('e', len(text)), code)
+    call MPI_Error_string(error_class, text, length, code)
+    call check('the longest error', length == len(text) .and. text == repeat('e', len(text)))
+    call MPI_Remove_error_string(error_class, code)
+    call MPI_Remove_error_class(error_class, code)
+    call system_clock(ticks)
+    write (service, '(a,i0,a,i0)') 'limits ', rank, ' ', ticks
+    call MPI_Publish_name(service, MPI_INFO_NULL, repeat('p', len(port)), code)
+    call MPI_Lookup_name(service, MPI_INFO_NULL, port, code)
+    call check('the longest port', port == repeat('p', len(port)))
+    call MPI_Unpublish_name(service, MPI_INFO_NULL, port, code)
+    call MPI_Publish_name(service, MPI_INFO_NULL, port//'p', code)
+    call refused('a longer port', MPI_ERR_PORT)
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL, code)
+  end subroutine
+
+  subroutine refused(what, error_class)
+    character(*), intent(in) :: what
+    integer, intent(in) :: error_class
+    integer :: found, given
+    given = code
+    call MPI_Error_class(given, found, code)
+    call check(what//' is refused', found == error_class)
   end subroutine
 
   ! Beside MPI_IN_PLACE nothing is looked at that is said of the blocks to send, nor a datatype of no elements.

@@ -197,7 +197,6 @@ TEST(Session, WhatIsRefused) {
           api::comm_create_from_group(process, group, tag.c_str(), nullptr, errhandler, &comm));
     };
     EXPECT_EQ(class_of(others, "tag", returning(process)), kErrGroup);
-    EXPECT_EQ(class_of(world.get(), std::string(256, 'x'), returning(process)), kErrArg);
     Errhandler of_sessions;
     of_sessions.owner = Kind::kSession;
     EXPECT_EQ(class_of(world.get(), "tag", &of_sessions), kErrErrhandler);
