@@ -33,6 +33,7 @@ class RankReporter;
 class Callbacks;
 class Tool;
 class OutsideWait;
+class RankWait;
 struct CallBoard;
 struct CallLine;
 class Checks;
@@ -82,6 +83,7 @@ struct Process {
   EventSwitch events;
   std::vector<ErrorOwner*> owners;  // the communicators, windows and files that there are; object/comm.hpp
   OutsideWait* outside_wait = nullptr;  // what the calls of now wait for beyond this world's ranks
+  RankWait* rank_wait = nullptr;        // which ranks they wait for, where no request says it
   Tool* tool = nullptr;  // what MPI_T keeps; owned by the binding, null where there is no MPI_T
 
   std::unique_ptr<Checks> checks;  // of TASUKI_CHECK; null at level 0

@@ -152,6 +152,7 @@ RankReport report_of(Process& process, std::int64_t since_ns) {
   add_unexpected(process, &report);
   add_lacks(process, &report);
   add_pairs(process, &report);
+  report.works_meanwhile = has_transfers(process) ? 1 : 0;
   if (process.outside_wait != nullptr) put_text(process.outside_wait->text, report.outside);
   return report;
 }

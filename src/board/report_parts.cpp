@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/calls/rank_wait.hpp"
 #include "coll/run/execution.hpp"
 #include "io/file/file.hpp"
+#include "io/file/pending.hpp"
 #include "p2p/arrived_message.hpp"
 #include "p2p/awaiting.hpp"
 #include "p2p/message_requests.hpp"
@@ -30,6 +32,16 @@ std::int32_t told_tag(int tag) {
   return tag == kAnyTag ? kAnyTagOfReport : tag;
 }
 
+OpenKind kind_of_partitioned(const PartitionedRequest& request) {
+  if (request.request_type == RequestType::kPartitionedReceive) {
+    return static_cast<const PartitionedReceive&>(request).matched ? OpenKind::kPartitionedReceive
+                                                                   : OpenKind::kPartitionedUnmatched;
+  }
+  return static_cast<const PartitionedSend&>(request).ready_count < request.partitions
+             ? OpenKind::kPartitionedUnready
+             : OpenKind::kPartitionedSend;
+}
+
 OpenKind kind_of(const Request& request) {
   switch (request.request_type) {
     case RequestType::kSend:
@@ -49,11 +61,13 @@ OpenKind kind_of(const Request& request) {
       return OpenKind::kGeneralized;
     case RequestType::kPartitionedSend:
     case RequestType::kPartitionedReceive:
-      return OpenKind::kPartitioned;
+      return kind_of_partitioned(static_cast<const PartitionedRequest&>(request));
     default:
       return OpenKind::kNone;
   }
 }
+
+std::int32_t peer_of_access(const Request& access);
 
 ReportedMessage describe(const Request& request, bool is_awaited) {
   ReportedMessage message{};
@@ -78,8 +92,25 @@ ReportedMessage describe(const Request& request, bool is_awaited) {
     message.peer = peer_in(comm, receive.source);
     message.tag = told_tag(receive.tag);
     message.bytes = receive.capacity();
+  } else if (request.request_type == RequestType::kPartitionedSend ||
+             request.request_type == RequestType::kPartitionedReceive) {
+    const auto& partitioned = static_cast<const PartitionedRequest&>(request);
+    message.peer = peer_in(comm, partitioned.peer);
+    message.tag = partitioned.tag;
+    message.bytes = partitioned.cursor.total_bytes();
+  } else if (request.request_type == RequestType::kFile) {
+    message.peer = peer_of_access(request);
   }
   return message;
+}
+
+/// Of an access to a file: the rank that the message comes from, or goes to, which it waits for; kAnybody
+/// where that is a small collective.
+std::int32_t peer_of_access(const Request& access) {
+  const Request* const inner = access.comm->process.files->pending->awaited_by(access);
+  if (inner == nullptr) return kNobody;
+  if (inner->request_type == RequestType::kCollective) return kAnybody;
+  return describe(*inner, true).peer;
 }
 
 /// The communicators of windows and files: their messages are the library's own.
@@ -148,34 +179,81 @@ void add(std::int32_t rank, RankSet* set) {
   set->words[rank / 64] |= std::uint64_t{1} << rank % 64;
 }
 
+namespace {
+
+/// What the present calls wait for.
+class AwaitedRequests {
+ public:
+  /// Lists what stands in arrays; says by report->awaits how the outermost call waits.
+  AwaitedRequests(const PointToPoint& p2p, RankReport* report, OpenList* list) : p2p_(p2p) {
+    for (const Awaiting* wait = p2p.awaiting; wait != nullptr; wait = wait->next) {
+      report->awaits = wait->how;
+      for (Count i = 0; i < wait->count && requests_.size() < kAwaitedMax; ++i) {
+        const Request* request = wait->requests[i];
+        if (request == nullptr || !request->active || request->done) continue;
+        if (request->request_type == RequestType::kFlush) {
+          flushes_.push_back(static_cast<const FlushRequest*>(request));
+          continue;
+        }
+        for_each_part(*request, [&](const Request& part) {
+          requests_.push_back(&part);
+          list->add(part, true);
+        });
+      }
+    }
+    std::sort(requests_.begin(), requests_.end());
+  }
+
+  bool is_listed(const Request& request) const {
+    return std::binary_search(requests_.begin(), requests_.end(), &request);
+  }
+  /// Whether it is waited for without standing in an array.
+  bool is_selected(const Request& request) const {
+    for (const Awaiting* wait = p2p_.awaiting; wait != nullptr; wait = wait->next) {
+      if (wait->selects(request)) return true;
+    }
+    return std::any_of(flushes_.begin(), flushes_.end(),
+                       [&](const FlushRequest* flush) { return flush->waits_for(request); });
+  }
+
+ private:
+  const PointToPoint& p2p_;
+  std::vector<const Request*> requests_;
+  std::vector<const FlushRequest*> flushes_;
+};
+
+/// Calls `each` for all requests that are open, but for the messages of collectives, and says whether each is
+/// the library's own.
+template <class Each>
+void for_each_open(Process& process, Each&& each) {
+  const std::vector<const Comm*> own = own_comms(process);
+  const auto look = [&](const Request& request, Context context) {
+    if (request.done || !request.active || !is_users(context)) return;
+    each(request, request.comm->hidden || holds(own, request.comm.get()));
+  };
+  PointToPoint& p2p = *process.p2p;
+  p2p.sends.for_each([&](SendRequest& send) { look(send, send.envelope.context); });
+  p2p.receives.for_each([&](ReceiveRequest& receive) { look(receive, receive.context); });
+  p2p.partitioned->sends.for_each([&](PartitionedSend& send) { look(send, send.comm->context); });
+  p2p.partitioned->receives.for_each(
+      [&](PartitionedReceive& receive) { look(receive, receive.comm->context); });
+  for (const auto& execution : process.collectives->executions()) {
+    if (!execution->is_open() || execution->request == nullptr || execution->request->done) continue;
+    each(*execution->request, execution->comm().hidden || holds(own, &execution->comm()));
+  }
+  process.files->pending->for_each([&](const PendingAccess& access) { each(*access.request, false); });
+}
+
+}  // namespace
+
 void add_open(Process& process, RankReport* report) {
   OpenList list(report);
-  std::vector<const Request*> awaited;
-  for (const Awaiting* wait = process.p2p->awaiting; wait != nullptr; wait = wait->next) {
-    report->awaits = wait->how;  // in the end that of the outermost call
-    for (Count i = 0; i < wait->count && awaited.size() < kAwaitedMax; ++i) {
-      const Request* request = wait->requests[i];
-      if (request == nullptr || !request->active || request->done) continue;
-      for_each_part(*request, [&](const Request& part) {
-        awaited.push_back(&part);
-        list.add(part, true);
-      });
-    }
-  }
-  std::sort(awaited.begin(), awaited.end());
-  const std::vector<const Comm*> own = own_comms(process);
-  const auto add_other = [&](const Request& request, Context context) {
-    if (request.done || !request.active || !is_users(context) || request.comm->hidden) return;
-    if (holds(own, request.comm.get())) return;
-    if (!std::binary_search(awaited.begin(), awaited.end(), &request)) list.add(request, false);
-  };
-  process.p2p->sends.for_each([&](SendRequest& send) { add_other(send, send.envelope.context); });
-  process.p2p->receives.for_each([&](ReceiveRequest& receive) { add_other(receive, receive.context); });
-  for (const auto& execution : process.collectives->executions()) {
-    if (!execution->is_open() || execution->request == nullptr || execution->comm().hidden) continue;
-    const Request& request = *execution->request;
-    if (!request.done && !std::binary_search(awaited.begin(), awaited.end(), &request))
-      list.add(request, false);
+  const AwaitedRequests awaited(*process.p2p, report, &list);
+  for (const bool selected : {true, false}) {
+    for_each_open(process, [&](const Request& request, bool is_own) {
+      if (awaited.is_listed(request) || awaited.is_selected(request) != selected) return;
+      if (selected || !is_own) list.add(request, selected);
+    });
   }
 }
 
@@ -204,6 +282,19 @@ void add_unexpected(Process& process, RankReport* report) {
   });
 }
 
+namespace {
+
+/// Whether it is the small collective that an access to a file waits for which a call waits for.
+bool is_for_needed_access(const Process& process, const Request& request) {
+  bool found = false;
+  process.files->pending->for_each([&](const PendingAccess& access) {
+    found = found || (access.course.awaited_request() == &request && process.p2p->is_needed(*access.request));
+  });
+  return found;
+}
+
+}  // namespace
+
 void add_lacks(Process& process, RankReport* report) {
   std::vector<int> missing;
   process.collectives->node_segments.add_missing(&missing);
@@ -216,14 +307,25 @@ void add_lacks(Process& process, RankReport* report) {
   for (const auto& execution : process.collectives->executions()) {
     if (!execution->is_open()) continue;
     const Request* const request = execution->request;
-    const bool is_needed_now = request == nullptr ? execution->form() == CollectiveForm::kBlocking
-                                                  : process.p2p->is_needed(*request);
+    const bool is_needed_now =
+        request == nullptr ? execution->form() == CollectiveForm::kBlocking
+                           : process.p2p->is_needed(*request) || is_for_needed_access(process, *request);
     if (is_needed_now) execution->add_missing(&missing);
   }
   for (const int endpoint : missing) {
     const std::int32_t rank = world_rank(process, endpoint);
     if (rank != process.rank) add(rank, &report->lacks);
   }
+  if (process.rank_wait == nullptr) return;
+  for (const int endpoint : process.rank_wait->endpoints) add(world_rank(process, endpoint), &report->either);
+  if (report->awaits == Awaits::kNothing) report->awaits = Awaits::kAll;
+}
+
+bool has_transfers(const Process& process) {
+  bool found = false;
+  process.files->pending->for_each(
+      [&found](const PendingAccess& access) { found = found || access.course.awaited_request() == nullptr; });
+  return found;
 }
 
 void add_pairs(Process& process, RankReport* report) {

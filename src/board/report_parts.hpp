@@ -43,6 +43,9 @@ void add_lacks(Process& process, RankReport* report);
 /// What has gone to and come from ranks on other hosts.
 void add_pairs(Process& process, RankReport* report);
 
+/// Whether an access to a file is under way that waits for no other rank.
+bool has_transfers(const Process& process);
+
 /// Whether another thread of this process may call MPI while one waits.
 bool may_go_on_elsewhere(const Process& process);
 

@@ -2,7 +2,9 @@
 #include "coll/byte_collectives.hpp"
 #include "communicator/api.hpp"
 #include "object/objects.hpp"
+#include "p2p/awaiting.hpp"
 #include "p2p/core_calls.hpp"
+#include "p2p/point_to_point.hpp"
 #include "p2p/remote_job.hpp"
 #include "progress/progress.hpp"
 
@@ -13,6 +15,10 @@ Code refuse_predefined(Process& process, const Comm& comm) {
   if (comm.predefined == 0) return kSuccess;
   return process.fail(kErrComm, "comm = %s, which cannot be freed, expected one that the program made",
                       comm.predefined == kMpiCommWorld ? "MPI_COMM_WORLD" : "MPI_COMM_SELF");
+}
+
+bool is_of_comm(const Request& request, const void* comm) {
+  return request.comm.get() == comm;
 }
 
 Code let_go(Process& process, Comm** comm, bool disconnect) {
@@ -36,8 +42,11 @@ Code comm_free(Process& process, Comm** comm) {
 
 Code comm_disconnect(Process& process, Comm** comm) {
   if (const Code code = refuse_predefined(process, **comm)) return code;
-  process.progress->wait_until(
-      [comm] { return !has_open_operations(**comm) && !has_open_collectives(**comm); });
+  {
+    const Awaiting awaiting(&process.p2p->awaiting, is_of_comm, *comm);
+    process.progress->wait_until(
+        [comm] { return !has_open_operations(**comm) && !has_open_collectives(**comm); });
+  }
   const Code code = let_go(process, comm, true);
   tell_connections(process);
   return code;

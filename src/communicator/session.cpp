@@ -72,7 +72,7 @@ Code requested_thread_level(Process& process, const Info* info, ThreadLevel* lev
 
 Code finish_session(Session& session) {
   if (const BufferPool* buffer = session.slots.get(kBufferSlot)) {
-    session.process.progress->wait_until([buffer] { return buffer->empty(); });
+    buffer->wait_until_empty(session.process);
     session.slots.clear(kBufferSlot);
   }
   return kSuccess;

@@ -218,8 +218,17 @@ std::string end_text(int wait_status) {
   return format("exited with status %d", WEXITSTATUS(wait_status));
 }
 
+bool is_send(OpenKind kind) {
+  return kind == OpenKind::kSend || kind == OpenKind::kPartitionedSend ||
+         kind == OpenKind::kPartitionedUnready;
+}
+
+bool is_receive(OpenKind kind) {
+  return kind == OpenKind::kReceive || kind == OpenKind::kReceiving ||
+         kind == OpenKind::kPartitionedReceive || kind == OpenKind::kPartitionedUnmatched;
+}
+
 std::string message_text(const RankState& state, const ReportedMessage& message) {
-  const bool sends = message.kind == OpenKind::kSend;
   const char* what = "request";
   switch (message.kind) {
     case OpenKind::kSend:
@@ -235,8 +244,17 @@ std::string message_text(const RankState& state, const ReportedMessage& message)
     case OpenKind::kCollective:
       what = "collective operation";
       break;
-    case OpenKind::kPartitioned:
-      what = "partitioned request";
+    case OpenKind::kPartitionedSend:
+      what = "partitioned send to";
+      break;
+    case OpenKind::kPartitionedUnready:
+      what = "partitioned send, which waits for MPI_Pready of this rank, to";
+      break;
+    case OpenKind::kPartitionedReceive:
+      what = "partitioned receive, which waits for MPI_Pready, from";
+      break;
+    case OpenKind::kPartitionedUnmatched:
+      what = "partitioned receive, which waits for MPI_Psend_init, from";
       break;
     case OpenKind::kRma:
       what = "one-sided operation";
@@ -251,11 +269,11 @@ std::string message_text(const RankState& state, const ReportedMessage& message)
       break;
   }
   std::string text = what;
+  if (message.kind == OpenKind::kFile && message.peer >= 0) text += ", which waits for";
   if (message.peer >= 0) text += format(" rank %d", message.peer);
-  if (message.peer == kAnybody) text += " any rank";
+  if (message.peer == kAnybody && message.kind != OpenKind::kFile) text += " any rank";
   if (message.peer == kForeign) text += " another job";
-  if (sends || message.kind == OpenKind::kReceive || message.kind == OpenKind::kReceiving ||
-      message.kind == OpenKind::kUnexpected) {
+  if (is_send(message.kind) || is_receive(message.kind) || message.kind == OpenKind::kUnexpected) {
     add(&text, tag_text(message.tag));
     if (message.bytes >= 0) add(&text, format("%lld bytes", static_cast<long long>(message.bytes)));
   }

@@ -61,6 +61,9 @@ std::string place_text(const RankState& state, std::uint64_t site);
 /// How the process ended: "was killed by signal 11 (Segmentation fault)", "exited with status 3".
 std::string end_text(int wait_status);
 
+bool is_send(OpenKind kind);
+bool is_receive(OpenKind kind);
+
 /// A request or a message: "receive from rank 1, tag 7, 80 bytes, MPI_COMM_WORLD, begun by MPI_Irecv at …".
 std::string message_text(const RankState& state, const ReportedMessage& message);
 

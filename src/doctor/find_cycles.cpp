@@ -153,21 +153,31 @@ std::vector<int> behind(const std::vector<int>& component, const std::vector<std
 struct Links {
   bool send = false, receive = false, collective = false, window = false, finalize = false;
   bool request = false;  // a receive among those is a request
+  bool unready = false;  // a partitioned send lacks MPI_Pready
 };
 
-void add_link(const RankState& state, int to, Links* links) {
+/// Whether `rank` waits for rank `to` because of a message that another call began.
+bool is_link(const RankState& state, const ReportedMessage& message, int rank, int to) {
+  if (message.kind == OpenKind::kNone || message.is_awaited == 0) return false;
+  if (message.kind == OpenKind::kPartitionedUnready) return to == rank;
+  const bool began_here = static_cast<Function>(message.function) == function_of(state);
+  const bool one_of_two = kind_of(function_of(state)) == CallKind::kBoth;
+  return (message.peer == to || message.peer == kAnybody) && (!began_here || one_of_two);
+}
+
+void add_link(const RankState& state, int rank, int to, Links* links) {
   const CallKind kind = kind_of(function_of(state));
   links->send |= kind == CallKind::kSend;
   links->receive |= kind == CallKind::kReceive || kind == CallKind::kProbe;
   links->collective |= kind == CallKind::kCollective;
   links->window |= kind == CallKind::kWindow;
   links->finalize |= kind == CallKind::kFinalize;
-  if (kind != CallKind::kWait && kind != CallKind::kBoth) return;
   for (const ReportedMessage& message : state.report->open) {
-    if (message.is_awaited == 0 || (message.peer != to && message.peer != kAnybody)) continue;
-    links->send |= message.kind == OpenKind::kSend;
-    links->receive |= message.kind == OpenKind::kReceive;
-    links->request |= message.kind == OpenKind::kReceive;
+    if (!is_link(state, message, rank, to)) continue;
+    links->send |= is_send(message.kind);
+    links->receive |= is_receive(message.kind);
+    links->request |= is_receive(message.kind);
+    links->unready |= message.kind == OpenKind::kPartitionedUnready;
     links->collective |= message.kind == OpenKind::kCollective;
   }
 }
@@ -177,6 +187,8 @@ bool only_sends(const Links& links) {
 }
 
 const char* hint_for(const Links& links, bool alone) {
+  if (alone && links.unready)
+    return "a partitioned send ends once MPI_Pready has named all of its partitions";
   if (alone) return "a blocking call to itself needs its partner begun before it: MPI_Isend or MPI_Irecv";
   if (only_sends(links)) {
     return "all of them send first, and a large message (and every MPI_Ssend) waits for its receive: let one "
@@ -212,10 +224,9 @@ std::string link_text(const Case& the, int rank, int to) {
   const RankState& state = the.state(rank);
   std::string text = format("rank %d waits for rank %d in ", rank, to) + call_text(state);
   for (const ReportedMessage& message : state.report->open) {
-    if (message.kind == OpenKind::kNone || message.is_awaited == 0) continue;
-    if (message.peer != to && message.peer != kAnybody) continue;
-    if (kind_of(function_of(state)) == CallKind::kWait) text += ": " + message_text(state, message);
-    break;
+    if (!is_link(state, message, rank, to)) continue;
+    if (kind_of(function_of(state)) == CallKind::kBoth) break;
+    return text + ": " + message_text(state, message);
   }
   return text;
 }
@@ -259,7 +270,7 @@ void tell_circle(const Case& the, const std::vector<int>& component,
   const std::vector<int> circle = circle_in(component, edges);
   Links links;
   for (std::size_t i = 0; i < circle.size(); ++i) {
-    add_link(the.state(circle[i]), circle[(i + 1) % circle.size()], &links);
+    add_link(the.state(circle[i]), circle[i], circle[(i + 1) % circle.size()], &links);
   }
   const bool alone = component.size() == 1;
   const char* const id = alone               ? "waits-for-itself"

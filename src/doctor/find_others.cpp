@@ -41,6 +41,8 @@ void tell(const Case& the, const char* id, const std::vector<int>& ranks, const 
   Lines lines(&finding);
   for (const int rank : ranks) {
     std::string line = format("rank %d is ", rank) + whereabouts(the.state(rank));
+    if (polls(the.state(rank)) && the.state(rank).report->open_total > 0)
+      line += "; it has open: " + message_text(the.state(rank), the.state(rank).report->open[0]);
     for (const Place& place : the.state(rank).stack) line += place.text.empty() ? "" : ", in " + place.text;
     lines.add(std::move(line));
   }

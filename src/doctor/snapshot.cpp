@@ -70,6 +70,7 @@ void check_report(int world_size, RankReport* report) {
   check_text(report->outside);
   check_set(world_size, &report->members);
   check_set(world_size, &report->lacks);
+  check_set(world_size, &report->either);
   for (ReportedComm& comm : report->comms) check_text(comm.name);
   for (ReportedMessage& message : report->open) check_message(world_size, &message);
   for (ReportedMessage& message : report->unexpected) check_message(world_size, &message);

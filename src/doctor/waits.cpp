@@ -38,6 +38,8 @@ class Reader {
       if (message.kind != OpenKind::kNone && message.is_awaited != 0)
         add_message(rank, report, message, &wait);
     }
+    Clause either = ranks_of(report.either, graph_.size(), rank);
+    if (!either.empty()) wait.clauses.push_back(std::move(either));
     if (wait.clauses.empty() && !wait.outside) add_call(rank, report, function, &wait);
     if (report.awaits == Awaits::kAny) unite(&wait);
     if (report.open_total > static_cast<std::uint32_t>(kReportedMessages) && report.awaits == Awaits::kAny) {
@@ -63,7 +65,9 @@ class Reader {
       case OpenKind::kSend:
       case OpenKind::kReceive:
       case OpenKind::kReceiving:
-      case OpenKind::kPartitioned:
+      case OpenKind::kPartitionedSend:
+      case OpenKind::kPartitionedReceive:
+      case OpenKind::kPartitionedUnmatched:
         if (message.peer >= 0) {
           wait->clauses.push_back({message.peer});
         } else if (message.peer == kAnybody) {
@@ -73,9 +77,17 @@ class Reader {
           wait->outside = true;
         }
         return;
+      case OpenKind::kPartitionedUnready:
+        return wait->clauses.push_back({rank});
       case OpenKind::kCollective:
       case OpenKind::kRma:
         add_lacking(rank, report, members(rank, report, message.context), wait);
+        return;
+      case OpenKind::kFile:
+        if (message.peer >= 0) return wait->clauses.push_back({message.peer});
+        if (message.peer == kAnybody)
+          return add_lacking(rank, report, members(rank, report, message.context), wait);
+        wait->outside = true;
         return;
       default:
         wait->outside = true;
@@ -252,6 +264,7 @@ Graph make_graph(const World* first, const World& world) {
     const RankState& state = world.ranks[rank];
     const bool seen_twice = first != nullptr && rank < first->ranks.size();
     const bool still = seen_twice && is_still(first->ranks[rank], state);
+    if (graph.waits[rank].waits && state.report->works_meanwhile != 0) continue;
     graph.stuck[rank] = graph.waits[rank].waits && (still || !seen_twice);
     graph.certain[rank] = still && state.report->is_multithreaded == 0;
   }

@@ -5,8 +5,23 @@
 #include <utility>
 
 #include "base/user_memory.hpp"
+#include "p2p/message_requests.hpp"
+#include "p2p/point_to_point.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki {
+namespace {
+
+bool is_of_pool(const Request& request, const void* pool) {
+  return request.request_type == RequestType::kSend && static_cast<const SendRequest&>(request).pool == pool;
+}
+
+}  // namespace
+
+bool FlushRequest::waits_for(const Request& request) const {
+  return pool != nullptr && is_of_pool(request, pool) &&
+         static_cast<const SendRequest&>(request).entry->serial < serial_end;
+}
 
 BufferPool::BufferPool(void* buffer, Count size, Counters& counters)
     : counters_(counters), start_(static_cast<std::byte*>(buffer)), size_(size) {
@@ -85,7 +100,14 @@ void BufferPool::give_back(BufferEntry* entry) {
   });
 }
 
+void BufferPool::wait_until_empty(Process& process) const {
+  if (empty()) return;
+  const Awaiting awaiting(&process.p2p->awaiting, is_of_pool, this);
+  process.progress->wait_until([this] { return empty(); });
+}
+
 void BufferPool::notify(FlushRequest* request) {
+  request->pool = this;
   request->serial_end = serial_next_;
   request->entries_left = entries_.size();
   if (entries_.empty()) return request->complete();

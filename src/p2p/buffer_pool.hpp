@@ -14,12 +14,15 @@
 #include <memory>
 #include <vector>
 
+#include "base/process.hpp"
 #include "base/types.hpp"
 #include "base/variables/counters.hpp"
 #include "object/slots.hpp"
 #include "p2p/request.hpp"
 
 namespace tasuki {
+
+class BufferPool;
 
 struct BufferEntry {
   Count offset;  // in the attached buffer; 0 in an automatic one
@@ -33,6 +36,9 @@ struct BufferEntry {
 /// What MPI_Buffer_iflush starts: done when all messages that were in the buffer then have left.
 struct FlushRequest final : Request {
   explicit FlushRequest(Comm& on) : Request(RequestType::kFlush, on) { active = true; }
+  /// Whether it waits for that send.
+  bool waits_for(const Request& request) const;
+  const BufferPool* pool = nullptr;
   std::uint64_t serial_end = 0;  // waits for entries below it
   std::size_t entries_left = 0;
 };
@@ -50,6 +56,9 @@ class BufferPool {
   bool has_room(Count bytes) const {
     return automatic() || (entries_.empty() && bytes <= size_ && bytes_taken_by(bytes) <= size_);
   }
+
+  /// Returns once it is empty. Reports name the ranks whose receives it waits for.
+  void wait_until_empty(Process& process) const;
 
   /// Makes `request` complete once all entries that are in use now have been given back.
   void notify(FlushRequest* request);

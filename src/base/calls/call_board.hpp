@@ -86,11 +86,14 @@ inline constexpr int kAnyTagOfReport = -1003;
 /// An open operation: a request, or a message that has arrived and is not yet received.
 enum class OpenKind : std::uint8_t {
   kNone,
-  kSend,         // any mode
-  kReceive,      // posted, not matched
-  kReceiving,    // matched, its data are under way
-  kCollective,   // nonblocking or persistent
-  kPartitioned,  // either end
+  kSend,        // any mode
+  kReceive,     // posted, not matched
+  kReceiving,   // matched, its data are under way
+  kCollective,  // nonblocking or persistent
+  kPartitionedSend,
+  kPartitionedUnready,    // a send with partitions that its own rank has not made ready
+  kPartitionedReceive,    // waits for MPI_Pready
+  kPartitionedUnmatched,  // a receive whose MPI_Psend_init has not come
   kRma,
   kFile,
   kGeneralized,
@@ -162,10 +165,12 @@ struct RankReport {
   char outside[200];     // what is waited for that is no rank of this world, in words; empty: nothing
   RankSet members;       // of the call's communicator, both groups; ranks of the world
   RankSet lacks;         // of members: those that this rank knows it waits for; empty: it does not know
+  RankSet either;        // one of these has to act, or the call does not go on; empty: it does not know
   std::uint32_t comms_total;
   std::uint32_t open_total;
   std::uint32_t unexpected_total;
-  std::uint32_t is_multithreaded;  // MPI_THREAD_MULTIPLE: while this call waits another thread may act
+  std::uint16_t is_multithreaded;  // MPI_THREAD_MULTIPLE: while this call waits another thread may act
+  std::uint16_t works_meanwhile;   // so may an access to a file, whose transfers go on by themselves
   std::uint32_t pairs_total;       // with ranks of the world on other hosts
   std::uint32_t packets_sent;      // to all of them, modulo 2^32
   std::uint32_t packets_come;      // from all of them

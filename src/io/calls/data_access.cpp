@@ -231,7 +231,7 @@ Code end_split(File& file, Split split, const void* buffer, Status* status) {
     return file.process.fail(kErrBuffer, "buf = %p, expected %p as in %s_begin", buffer, state.buffer,
                              split_name(split));
   const Ref<FileRequest> request = std::move(state.request);
-  file.process.files->pending->wait_for([&request] { return request->done; });
+  file.process.files->pending->wait_for(&file, [&request] { return request->done; });
   state.active = Split::kNone;
   if (status != nullptr) *status = request->status;
   const Code changed = give_buffer_back(*request);

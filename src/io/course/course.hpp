@@ -24,7 +24,9 @@
 #include "io/shared/range_locks.hpp"
 #include "io/shared/shared_state.hpp"
 #include "object/comm.hpp"
+#include "p2p/awaiting.hpp"
 #include "p2p/core_calls.hpp"
+#include "p2p/point_to_point.hpp"
 #include "p2p/request.hpp"
 #include "progress/progress.hpp"
 #include "storage/driver.hpp"
@@ -62,11 +64,15 @@ class Course {
 
   // For the awaitables below.
   using Holds = bool (*)(void* awaited);
-  void leave(Task::Handle at, Holds holds, void* awaited) {
+  using Names = const Request* (*)(const void* awaited);
+  void leave(Task::Handle at, Holds holds, Names names, void* awaited) {
     at_ = at;
     holds_ = holds;
+    names_ = names;
     awaited_ = awaited;
   }
+  /// The message or small collective that it waits for; null: it runs, or waits for something else.
+  const Request* awaited_request() const { return at_ ? names_(awaited_) : nullptr; }
   std::uint64_t looks() const { return looks_; }
 
  private:
@@ -76,6 +82,7 @@ class Course {
   std::uint64_t looks_ = 0;  // of progress, by go_on()
   Task::Handle at_;          // the task that waits; none: it runs, or is over
   Holds holds_ = nullptr;    // whether what it waits for has come
+  Names names_ = nullptr;    // which request that is, if it is one
   void* awaited_ = nullptr;
 };
 
@@ -92,11 +99,19 @@ class Awaited {
   }
   void await_suspend(Task::Handle at) {
     course_.leave(
-        at, [](void* self) { return static_cast<Awaited*>(self)->wait_.holds(); }, this);
+        at, [](void* self) { return static_cast<Awaited*>(self)->wait_.holds(); }, request_of, this);
   }
   auto await_resume() { return wait_.result(); }
 
  private:
+  static const Request* request_of(const void* self) {
+    if constexpr (requires(const Wait& wait) { wait.request; }) {
+      return static_cast<const Awaited*>(self)->wait_.request;
+    } else {
+      return nullptr;
+    }
+  }
+
   Course& course_;
   Wait wait_;
 };
@@ -112,6 +127,21 @@ auto until(Course& course, Condition condition) {
     void result() {}
   };
   return Awaited<Wait>(course, Wait{*course.process().progress, condition});
+}
+
+/// Until a message is over that may be begun while this waits; `request` is null until then.
+inline auto begin_and_end_of(Course& course, Request* const& request) {
+  struct Wait {
+    Process& process;
+    Request* const& request;
+    bool holds() const { return request != nullptr && request->done; }
+    void wait() const {
+      const Awaiting awaiting(&process.p2p->awaiting, &request, 1, Awaits::kAll);
+      process.progress->wait_until([this] { return holds(); });
+    }
+    void result() const {}
+  };
+  return Awaited<Wait>(course, Wait{course.process(), request});
 }
 
 /// Lets progress have a look at all else; a task that would not wait for long.

@@ -30,15 +30,28 @@ Ref<FileRequest> PendingAccesses::begin(std::unique_ptr<PendingAccess> access) {
   return request;
 }
 
+bool PendingAccesses::is_of_file(const Request& request, const void* file) {
+  return request.request_type == RequestType::kFile &&
+         (file == nullptr || static_cast<const FileRequest&>(request).file.get() == file);
+}
+
+const Request* PendingAccesses::awaited_by(const Request& request) const {
+  const auto found = std::find_if(accesses_.begin(), accesses_.end(),
+                                  [&](const auto& access) { return access->request.get() == &request; });
+  return found != accesses_.end() ? (*found)->course.awaited_request() : nullptr;
+}
+
 /// Whether some thread waits for an access to a file, and none for anything else: then a poll may as well do
 /// a part of the access.
 bool PendingAccesses::is_awaited() const {
   const Awaiting* wait = process_.p2p->awaiting;
-  const bool some = wait != nullptr || calls_waiting_ > 0;
-  while (wait != nullptr && std::any_of(wait->requests, wait->requests + wait->count, [](const Request* one) {
-           return one != nullptr && one->request_type == RequestType::kFile;
-         }))
-    wait = wait->next;
+  const bool some = wait != nullptr;
+  const auto is_for_files = [](const Awaiting& one) {
+    return one.count == 0 || std::any_of(one.requests, one.requests + one.count, [](const Request* request) {
+             return request != nullptr && request->request_type == RequestType::kFile;
+           });
+  };
+  while (wait != nullptr && is_for_files(*wait)) wait = wait->next;
   return some && wait == nullptr;
 }
 
@@ -73,7 +86,7 @@ bool PendingAccesses::poll() {
 }
 
 void PendingAccesses::finish_all() {
-  if (!accesses_.empty()) wait_for([this] { return accesses_.empty() && !polling_; });
+  if (!accesses_.empty()) wait_for(nullptr, [this] { return accesses_.empty() && !polling_; });
 }
 
 /// Nobody rings when a transfer is over, nor when another thread of this rank lets go of a range.
@@ -110,13 +123,14 @@ void give_lane_back(Course& course, File& file) {
 
 void finish_pending_collectives(File& file) {
   if (file.collective_over == file.collective_begun) return;
-  file.process.files->pending->wait_for([&file] { return file.collective_over == file.collective_begun; });
+  file.process.files->pending->wait_for(&file,
+                                        [&file] { return file.collective_over == file.collective_begun; });
 }
 
 void finish_pending(File& file) {
   finish_pending_collectives(file);
   if (file.independent_accesses == 0) return;
-  file.process.files->pending->wait_for([&file] { return file.independent_accesses == 0; });
+  file.process.files->pending->wait_for(&file, [&file] { return file.independent_accesses == 0; });
 }
 
 }  // namespace tasuki

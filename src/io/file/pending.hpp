@@ -18,6 +18,8 @@
 #include "io/course/course.hpp"
 #include "io/course/task.hpp"
 #include "io/file/file.hpp"
+#include "p2p/awaiting.hpp"
+#include "p2p/point_to_point.hpp"
 #include "progress/progress.hpp"
 
 namespace tasuki {
@@ -56,15 +58,23 @@ class PendingAccesses final : public ProgressHook {
   /// Returns once none is under way: MPI_Finalize may come before the end of what the program never waited
   /// for. Waits for other ranks where a collective one is.
   void finish_all();
-  /// Progress::wait_until(), for a call that waits for accesses: it does some of their work meanwhile.
+  /// Progress::wait_until(), for a call that waits for accesses to `file`, or to all files if that is null:
+  /// it does some of their work meanwhile.
   template <class Done>
-  void wait_for(Done done) {
-    ++calls_waiting_;
+  void wait_for(const File* file, Done done) {
+    const Awaiting awaiting(&process_.p2p->awaiting, is_of_file, file);
     process_.progress->wait_until(done);
-    --calls_waiting_;
   }
 
+  template <class Each>
+  void for_each(Each&& each) const {
+    for (const auto& access : accesses_) each(*access);
+  }
+  /// What the access of that request waits for: see Course::awaited_request().
+  const Request* awaited_by(const Request& request) const;
+
  private:
+  static bool is_of_file(const Request& request, const void* file);
   bool is_awaited() const;
   bool help(PendingAccess& access);
   void end(PendingAccess& access);
@@ -72,7 +82,6 @@ class PendingAccesses final : public ProgressHook {
 
   Process& process_;
   bool polling_ = false;
-  int calls_waiting_ = 0;                                 // inside wait_for()
   std::vector<std::unique_ptr<PendingAccess>> accesses_;  // in the order of their calls
 };
 

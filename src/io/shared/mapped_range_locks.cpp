@@ -1,6 +1,10 @@
 // Waiting for a range in a table that all ranks map: see mapped_range_locks.hpp.
 #include "io/shared/mapped_range_locks.hpp"
 
+#include <utility>
+#include <vector>
+
+#include "base/calls/rank_wait.hpp"
 #include "job/directory.hpp"
 #include "job/launcher.hpp"
 #include "progress/progress.hpp"
@@ -27,6 +31,10 @@ int MappedRangeLocks::lock_in_turn(const FileRange& range, RangeUse use) {
   const bool exclusive = use == RangeUse::kExclusive;
   int slot = table_.queue(range.begin, range.end, exclusive);
   if (slot != RangeTable::kNone && table_.admit(slot)) return slot;
+  std::vector<int> members;
+  const int size = comm_ == nullptr ? process_.size : comm_->size();
+  for (int member = 0; member < size; ++member) members.push_back(endpoint_of(member));
+  const RankWait wait(process_, std::move(members));
   std::uint32_t looks = 0;
   process_.progress->wait_until([&] {
     if (++looks % kLooksPerSearch == 0) look_for_damage();

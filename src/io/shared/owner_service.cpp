@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/calls/rank_wait.hpp"
 #include "datatype/predefined.hpp"
 #include "job/launcher.hpp"
 #include "object/objects.hpp"
@@ -84,10 +85,20 @@ void OwnerService::put(Question* question, Message* message) {
   deliver(question->owner, *message);
 }
 
+/// The owner; for a lock, which another rank may hold, all other ranks.
+std::vector<int> OwnerService::who_may_answer(int owner, const Message& message) const {
+  if (message.verb != Verb::kLockExclusive && message.verb != Verb::kLockShared)
+    return {comm_->endpoint(owner)};
+  return comm_->peers().endpoints;
+}
+
 Offset OwnerService::ask(int owner, Message* message) {
   Question question{.owner = owner};
   put(&question, message);
-  if (!question.answered) process_.progress->wait_until([&question] { return question.answered; });
+  if (!question.answered) {
+    const RankWait wait(process_, who_may_answer(owner, *message));
+    process_.progress->wait_until([&question] { return question.answered; });
+  }
   std::erase(questions_, &question);
   return question.value;
 }

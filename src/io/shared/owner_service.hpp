@@ -106,6 +106,7 @@ class OwnerService final : public ProgressHook {
     std::uint64_t handled = 0;
   };
 
+  std::vector<int> who_may_answer(int owner, const Message& message) const;
   void post(Slot& slot);
   void send(int to, const Message& message);
   void deliver(int to, const Message& message);

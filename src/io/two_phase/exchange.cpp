@@ -279,7 +279,7 @@ void Exchange::start_turn(Count number) {
 Task Exchange::wait_turn(Cycle& cycle, Count* bytes) {
   for (Request*& message : cycle.messages) {
     Status status;
-    co_await until(course_, [&message] { return message != nullptr && message->done; });
+    co_await begin_and_end_of(course_, message);
     pacer_.take_out(&message);
     keep(co_await end_of(course_, message, &status));
     *bytes += status.bytes;

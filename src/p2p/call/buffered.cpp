@@ -105,14 +105,14 @@ Code attach(Process& process, bool attached, void* buffer, Count size) {
 /// Waits for the pool's messages to leave, and tells the user what was attached.
 Code detach(Process& process, BufferPool* pool, void** address, Count* size) {
   if (pool == nullptr) return process.fail(kErrBuffer, "no buffer is attached, expected one");
-  process.progress->wait_until([pool] { return pool->empty(); });
+  pool->wait_until_empty(process);
   *address = pool->start();
   *size = pool->size();
   return kSuccess;
 }
 
 Code flush(Process& process, BufferPool* pool) {
-  if (pool != nullptr) process.progress->wait_until([pool] { return pool->empty(); });
+  if (pool != nullptr) pool->wait_until_empty(process);
   return kSuccess;
 }
 

@@ -198,6 +198,11 @@ bool has_open_operations(Comm& comm) {
 }
 
 void flush_sends(Process& process) {
+  const auto is_send = [](const Request& request, const void*) {
+    return request.request_type == RequestType::kSend ||
+           request.request_type == RequestType::kPartitionedSend;
+  };
+  const Awaiting awaiting(&process.p2p->awaiting, is_send, nullptr);
   process.progress->wait_until([&] { return process.p2p->idle(); });
   process.error_owner = nullptr;
   process.p2p->error_owner = {};

@@ -202,9 +202,12 @@ bool PointToPoint::may_end(const Awaiting& wait) const {
 
 bool PointToPoint::is_needed(const Request& request) const {
   for (const Awaiting* wait = awaiting; wait != nullptr; wait = wait->next) {
+    if (wait->how == Awaits::kAll && wait->selects(request)) return true;
     if (wait->how != Awaits::kAll && wait->count > 1 && may_end(*wait)) continue;
     const auto is_it = [&request](const Request* awaited) {
       if (awaited == nullptr || awaited == &request) return awaited != nullptr;
+      if (awaited->request_type == RequestType::kFlush)
+        return static_cast<const FlushRequest&>(*awaited).waits_for(request);
       if (awaited->request_type != RequestType::kSendReceive) return false;
       const auto& pair = static_cast<const SendReceiveRequest&>(*awaited);
       return pair.send.get() == &request || pair.receive.get() == &request;

@@ -164,6 +164,10 @@ bool Messenger::poll() {
 
 void Messenger::wait_for_room() {
   if (outgoing_bytes_ < kQueueBytesMax) return;
+  const auto is_send = [](const Request& request, const void* comm) {
+    return request.comm.get() == comm && request.request_type == RequestType::kSend;
+  };
+  const Awaiting awaiting(&process_.p2p->awaiting, is_send, win_.comm.get(), Awaits::kAny);
   process_.progress->wait_until([this] { return outgoing_bytes_ < kQueueBytesMax; });
 }
 

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/calls/function.hpp"
+#include "p2p/partitioned/api.hpp"
 #include "p2p/ranks.hpp"
 
 namespace tasuki::test {
@@ -56,6 +57,38 @@ TEST(RankReporter, TellsWhatIsOpenAndWhatNobodyReceived) {
     EXPECT_EQ(on.send(data, 0, 8), 0);
     on.wait(request);
     EXPECT_EQ(on.recv(unwanted, 0, 6), 0);
+  });
+}
+
+TEST(RankReporter, TellsWhatPartitionedMessagesWaitFor) {
+  run_ranks(1, [](Process& process) {
+    Rank on(process);
+    Bytes in(8), out(8);
+    Request* receive = nullptr;
+    Request* send = nullptr;
+    const auto expect_first = [&](OpenKind kind) {
+      process.progress->poll();
+      const RankReport report = report_of(process, 1);
+      EXPECT_EQ(report.open[0].kind, kind);
+      EXPECT_EQ(report.open[0].peer, 0);
+      EXPECT_EQ(report.open[0].tag, 5);
+      EXPECT_EQ(report.open[0].bytes, 8);
+    };
+    EXPECT_EQ(api::precv_init(process, in.data(), 2, 4, on.byte, 0, 5, on.world, nullptr, &receive), 0);
+    EXPECT_EQ(report_of(process, 1).open_total, 0U);
+    EXPECT_EQ(api::start(process, &receive), 0);
+    expect_first(OpenKind::kPartitionedUnmatched);
+    EXPECT_EQ(api::psend_init(process, out.data(), 2, 4, on.byte, 0, 5, on.world, nullptr, &send), 0);
+    expect_first(OpenKind::kPartitionedReceive);
+    EXPECT_EQ(api::start(process, &send), 0);
+    expect_first(OpenKind::kPartitionedUnready);
+    EXPECT_EQ(report_of(process, 1).open_total, 2U);
+    EXPECT_EQ(api::pready_range(process, 0, 1, send), 0);
+    EXPECT_EQ(on.wait(send), 0);
+    EXPECT_EQ(on.wait(receive), 0);
+    EXPECT_EQ(report_of(process, 1).open_total, 0U);
+    EXPECT_EQ(api::request_free(process, &send), 0);
+    EXPECT_EQ(api::request_free(process, &receive), 0);
   });
 }
 

@@ -176,6 +176,66 @@ TEST(Diagnose, WaitsForAllAndForAny) {
   EXPECT_TRUE(any.diagnosis().certain_deadlock());
 }
 
+TEST(Diagnose, WaitsOfPartitionedMessages) {
+  const std::pair<OpenKind, const char*> kinds[] = {
+      {OpenKind::kPartitionedSend, ": partitioned send to rank 1, tag 5"},
+      {OpenKind::kPartitionedReceive,
+       ": partitioned receive, which waits for MPI_Pready, from rank 1, tag 5"},
+      {OpenKind::kPartitionedUnmatched, "which waits for MPI_Psend_init, from rank 1, tag 5"}};
+  for (const auto& [kind, words] : kinds) {
+    MadeUp made(3);
+    made.waits(0, Function::kWait);
+    made.open(0, 0, MadeUp::entry(kind, 1, 5));
+    EXPECT_FALSE(made.diagnosis().certain_deadlock()) << "rank 1 computes";
+    made.message(1, Function::kRecv, 0, 1);
+    EXPECT_TRUE(made.diagnosis().certain_deadlock());
+    EXPECT_TRUE(has(text(made.diagnosis()), words)) << text(made.diagnosis());
+  }
+  MadeUp made(2);
+  made.waits(0, Function::kWait);
+  made.open(0, 0, MadeUp::entry(OpenKind::kPartitionedUnready, 1, 5));
+  const std::string unready = text(made.diagnosis());
+  EXPECT_TRUE(has(unready, "[waits-for-itself, certain]")) << unready;
+  EXPECT_TRUE(has(unready, "which waits for MPI_Pready of this rank, to rank 1")) << unready;
+}
+
+TEST(Diagnose, ACallMayWaitForWhatOthersBegan) {
+  for (const Function function :
+       {Function::kBuffer_detach, Function::kComm_disconnect, Function::kFinalize}) {
+    MadeUp made(3);
+    made.waits(0, function);
+    ReportedMessage message = MadeUp::entry(OpenKind::kSend, 1, 5);
+    message.function = static_cast<std::uint16_t>(Function::kBsend);
+    made.open(0, 0, message);
+    made.message(1, Function::kRecv, 2, 1);
+    EXPECT_FALSE(made.diagnosis().certain_deadlock()) << "rank 2 computes";
+    made.message(2, Function::kRecv, 0, 1);
+    EXPECT_TRUE(
+        has(text(made.diagnosis()), ": send to rank 1, tag 5, 80 bytes, MPI_COMM_WORLD, begun by MPI_Bsend"))
+        << text(made.diagnosis());
+  }
+}
+
+TEST(Diagnose, AccessesToFiles) {
+  MadeUp made(3);
+  made.waits(0, Function::kWait);
+  made.open(0, 0, MadeUp::entry(OpenKind::kFile, kNobody, 0));
+  made.message(1, Function::kRecv, 2, 1);
+  made.message(2, Function::kRecv, 0, 1);
+  EXPECT_FALSE(made.diagnosis().certain_deadlock()) << "the file may be slow";
+  made.open(0, 0, MadeUp::entry(OpenKind::kFile, 1, 0));
+  EXPECT_TRUE(made.diagnosis().certain_deadlock());
+  made.rank(1).report->works_meanwhile = 1;
+  EXPECT_FALSE(made.diagnosis().certain_deadlock()) << "its own access goes on";
+
+  MadeUp either(3);  // where one of two ranks has to answer
+  either.waits(0, Function::kFile_write_at).either.words[0] = 0b110;
+  either.message(1, Function::kRecv, 0, 1);
+  EXPECT_FALSE(either.diagnosis().certain_deadlock()) << "rank 2 computes";
+  either.message(2, Function::kRecv, 0, 1);
+  EXPECT_TRUE(either.diagnosis().certain_deadlock());
+}
+
 TEST(Diagnose, AnySourceIsStuckOnlyIfAllAre) {
   MadeUp made(3);
   made.message(0, Function::kRecv, kAnybody, 5);
@@ -447,7 +507,7 @@ TEST(Diagnose, SurvivesAnything) {
           made.waits(rank, below(2) == 0 ? Function::kWaitall : Function::kWaitany);
           made.rank(rank).report->awaits = static_cast<Awaits>(below(3));
           for (int i = 0; i < below(kReportedMessages); ++i) {
-            made.open(rank, i, MadeUp::entry(static_cast<OpenKind>(below(10)), below(size), below(3)));
+            made.open(rank, i, MadeUp::entry(static_cast<OpenKind>(below(14)), below(size), below(3)));
             made.unexpected(rank, i, MadeUp::entry(OpenKind::kUnexpected, below(size), below(3)));
           }
           break;
