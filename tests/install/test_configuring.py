@@ -1,6 +1,7 @@
 """What cmake says while it configures: another C library than glibc is refused by one sentence, and what a
 machine lacks is left out and named."""
 
+import re
 import subprocess
 
 from test_install import ROOT
@@ -8,9 +9,9 @@ from test_install import ROOT
 # As where it is not installed: what CMake finds, and what is said then. libdw, toml++ and SimGrid are found
 # by pkg-config.
 LACKING = {
-    "PkgConfig": ["libdw: not found; ", "SimGrid: not found"],
-    "OpenMP": ["SPAM, the reference application, is left out"],
-    "HDF5": ["OpenMP, TOMLPLUSPLUS, HDF5: not found with "],
+    "PkgConfig": ["libdw: not found by pkg-config ", "SimGrid: not found by pkg-config "],
+    "OpenMP": ["there is no reference application"],
+    "HDF5": ["SPAM: OpenMP, TOMLPLUSPLUS, HDF5 not found with "],
     "GTest": ["GTest: not found (libgtest-dev); the unit tests are left out"],
 }
 
@@ -36,5 +37,8 @@ def test_what_a_machine_lacks_is_left_out_and_named(tmp_path):
     assert done.returncode == 0, done.stderr
     for told in sum(LACKING.values(), []):
         assert told in done.stdout
+    left_out = (tmp_path / "build/left_out.hpp").read_text()  # what mpiexec --info says
+    named = set(re.findall(r'{"(\w+)"', left_out))  # and PMIx, where only pkg-config finds it
+    assert named - {"PMIx"} == {"libdw", "SPAM", "SimGrid"}, left_out
     rules = (tmp_path / "build/build.ninja").read_text()
     assert "build bin/mpiexec:" in rules and "spam_parts" not in rules

@@ -20,9 +20,12 @@ under test is build/prefix, or what TASUKI_TEST_PREFIX names.
 """
 
 import dataclasses
+import functools
 import hashlib
+import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -35,6 +38,11 @@ PREFIX = pathlib.Path(os.environ.get("TASUKI_TEST_PREFIX", ROOT / "build" / "pre
 PROGRAMS = ROOT / "build" / "ranks"  # where the compiled programs are kept
 RANKS = [1, 2, 3, 4, 8]
 RUN_SECONDS_MAX = 60
+# What a build says on standard error when it is asked for what it lacks: the test needed it.
+REFUSALS = {
+    "libfabric": "this Tasuki was built without libfabric's headers",
+    "PMIx": "this Tasuki was built without PMIx",
+}
 SLOWER = int(os.environ.get("TASUKI_TEST_SLOWER", 1))  # so many times the time limits: under an emulator
 LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
 only_long = pytest.mark.skipif(not LONG, reason="make test-long runs it")
@@ -92,7 +100,34 @@ def run_command(*command, timeout=RUN_SECONDS_MAX, environment=None, stdin="", c
         except subprocess.TimeoutExpired:
             out, err = "", "(its output is still held open by a process that outlived it)\n"
         pytest.fail(f"$ {' '.join(words)}\n{out}{err}did not end within {timeout} s")
+    for name, refusal in REFUSALS.items():
+        if refusal in err:
+            skip_without(name)
     return Done(words, process.returncode, out, err, time.monotonic() - begin)
+
+
+@functools.cache
+def left_out():
+    """What the build under test lacks, as it says itself: name -> sentence."""
+    info = json.loads(run_command(PREFIX / "bin/mpiexec", "--info=json").stdout)
+    return {row["name"]: f"{row['name']}: {row['lack']}; {row['without']}" for row in info["left_out"]}
+
+
+def skip_without(name):
+    """Skips the test, in the build's words, where the build lacks `name`."""
+    if name in left_out():
+        pytest.skip(left_out()[name])
+
+
+def place(file, line=r"\d+"):
+    """The pattern of a place in the source of a program; without libdw its function and program are told."""
+    return r"[^;:\n]+" if "libdw" in left_out() else rf"{re.escape(file)}:{line}"
+
+
+def has_small_shm():
+    """Whether /dev/shm is as small as containers have it: libfabric's shm needs more."""
+    room = os.statvfs("/dev/shm")
+    return room.f_bavail * room.f_frsize < 256 << 20
 
 
 def compile_program(source, *flags, compiler="mpicc"):

@@ -28,7 +28,11 @@ static MPI_Session open_session(const char* level) {
     MPI_Info_set(info, "thread_level", level);
   }
   MPI_Session session;
-  CHECK(MPI_Session_init(info, MPI_ERRORS_RETURN, &session) == MPI_SUCCESS, "no session");
+  char why[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  const int code = MPI_Session_init(info, MPI_ERRORS_RETURN, &session);
+  MPI_Error_string(code, why, &length);
+  CHECK(code == MPI_SUCCESS, "no session: %s", why);
   if (info != MPI_INFO_NULL) MPI_Info_free(&info);
   return session;
 }

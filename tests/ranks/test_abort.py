@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from harness import RANKS, run_command
+from harness import RANKS, place, run_command
 
 SECONDS_MAX = 10  # a second is promised; the machine may be busy
 CAUSES = {
@@ -22,7 +22,7 @@ def told_once(done, cause, status, spawn=""):
     """One line says which rank ended the job and why, and no rank waited for anything."""
     assert done.seconds < SECONDS_MAX, done.text
     who = rf"mpiexec: rank \d{spawn} \(pid \d+ on \S+\) ended the job: "
-    where = r"(; called at abort\.c:\d+)?(; ending the other .*)?\n"
+    where = rf"(; called at {place('abort.c')})?(; ending the other .*)?\n"
     assert re.fullmatch(who + cause + where, done.stderr), done.text
     assert done.returncode in status, done.text
 

@@ -14,7 +14,7 @@ import subprocess
 import time
 
 import pytest
-from harness import HERE, PREFIX, clean_environment
+from harness import HERE, PREFIX, clean_environment, place
 
 MPIEXEC = str(PREFIX / "bin" / "mpiexec")
 SOURCE = (HERE / "doctor.c").read_text().splitlines()
@@ -23,9 +23,10 @@ RECEIVING = "in MPI_Recv"
 END_SECONDS_MAX = 20  # far less than what the ranks wait for; that they end is looked at, and not how fast
 
 
-def line_of(mark):
-    """Where the call stands that doctor.c marks with a comment."""
-    return 1 + next(number for number, line in enumerate(SOURCE) if line.endswith(f"// {mark}"))
+def place_of(mark):
+    """The pattern of where the call stands that doctor.c marks with a comment."""
+    line = 1 + next(number for number, line in enumerate(SOURCE) if line.endswith(f"// {mark}"))
+    return place("doctor.c", line)
 
 
 @pytest.fixture
@@ -97,7 +98,7 @@ def end_of(process):
 def assert_cycle(text, ranks):
     """The table and the verdict on ranks of which each waits for the next."""
     everybody = f"0-{ranks - 1}" if ranks > 2 else "0-1|0, 1"
-    where = rf"in MPI_Recv \(source .*tag 7, .*MPI_COMM_WORLD\) at doctor\.c:{line_of('cycle')}"
+    where = rf"in MPI_Recv \(source .*tag 7, .*MPI_COMM_WORLD\) at {place_of('cycle')}"
     assert re.search(rf"^  ranks ({everybody}) +waiting .*{where}$", text, re.M), text
     assert re.search(r"^  \* .*\[deadlock-cycle, certain\]$", text, re.M), text
 
@@ -210,7 +211,7 @@ def test_death_in_a_call(mpiexec, program, ranks):
     others = "the other rank" if ranks == 2 else f"the other {ranks - 1} ranks"
     told = (
         r"mpiexec: rank \d \(pid \d+ on \S+\) was killed by signal 11 \(Segmentation fault\) "
-        rf"in MPI_Reduce \(.*\) at doctor\.c:{line_of('inside')}; ending {others}\n"
+        rf"in MPI_Reduce \(.*\) at {place_of('inside')}; ending {others}\n"
     )
     assert re.fullmatch(told, done.stderr), done.text
 
@@ -219,7 +220,7 @@ def test_death_in_a_call(mpiexec, program, ranks):
 def test_death_outside(mpiexec, program, ranks):
     done = mpiexec("-n", ranks, program, "outside")
     assert done.returncode == 128 + 11, done.text
-    where = rf"outside MPI, after MPI_Bcast at doctor\.c:{line_of('outside')}; ending the other"
+    where = rf"outside MPI, after MPI_Bcast at {place_of('outside')}; ending the other"
     assert re.search(rf"^mpiexec: rank 1 .*\(Segmentation fault\) {where}", done.stderr), done.text
     assert done.stderr.count("\n") == 1, done.text
 
@@ -227,7 +228,7 @@ def test_death_outside(mpiexec, program, ranks):
 def test_leaving_without_finalize(mpiexec, program):
     done = mpiexec("-n", 3, program, "leave")
     assert done.returncode == 3, done.text
-    where = rf"after MPI_Bcast at doctor\.c:{line_of('left')}; ending the other 2 ranks\n"
+    where = rf"after MPI_Bcast at {place_of('left')}; ending the other 2 ranks\n"
     assert re.search(rf"exited with status 3 without calling MPI_Finalize, {where}$", done.stderr), done.text
     assert done.stderr.count("\n") == 1, done.text
 
@@ -271,7 +272,7 @@ def test_a_rank_whose_script_outlives_it(mpiexec, program):
 def test_an_abort_names_its_line(mpiexec, program):
     done = mpiexec("-n", 2, program, "abort")
     assert done.returncode == 5, done.text
-    told = rf"rank 1 .* ended the job: MPI_Abort .*; called at doctor\.c:{line_of('abort')}; ending the other"
+    told = rf"rank 1 .* ended the job: MPI_Abort .*; called at {place_of('abort')}; ending the other"
     assert re.search(told, done.stderr) and done.stderr.count("\n") == 1, done.text
 
 

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from harness import RANKS, run_command
+from harness import RANKS, place, run_command
 
 LEVEL = {"TASUKI_CHECK": 3}
 HEADING = "mpiexec: the program left behind:"
@@ -45,8 +45,8 @@ def test_each_kind_is_one_line(run, ranks):
     lines = told(done)
     assert len(lines) == len(KINDS), done.text
     for object_made, count in KINDS.values():
-        place = r" at leaks\.c:\d+" if object_made.split(",")[0] != "attribute key" else ""
-        text = re.escape(object_made) + place + ", " + re.escape(count + ranks_text(ranks))
+        where = f" at {place('leaks.c')}" if object_made.split(",")[0] != "attribute key" else ""
+        text = re.escape(object_made) + where + ", " + re.escape(count + ranks_text(ranks))
         assert len([line for line in lines if re.fullmatch(text, line)]) == 1, done.text
 
 

@@ -8,7 +8,7 @@ import shutil
 import sys
 
 import pytest
-from harness import HERE, PREFIX, PROGRAMS, RANKS, ROOT, compile_program, run_command
+from harness import HERE, PREFIX, PROGRAMS, RANKS, ROOT, compile_program, run_command, skip_without
 
 sys.path.insert(0, str(ROOT / "python"))
 
@@ -54,6 +54,7 @@ def test_a_job_is_explained_when_it_has_ended(mpiexec, tmp_path):
 def test_the_calls_are_named_by_file_and_line(record, tmp_path):
     """In the order in which the program makes them, as the compiler saw them; a library without its
     debug information by function or offset."""
+    skip_without("libdw")
     trace = record(2, compile_program("traced.c", "-pthread", "-g"), "calls")[1]
     text = (HERE / "traced.c").read_text().splitlines()
     known = places.places_of(trace)
@@ -84,6 +85,7 @@ end program
 
 @pytest.mark.skipif(not shutil.which("gfortran"), reason="no Fortran compiler")
 def test_calls_of_fortran_are_named_by_file_and_line(record):
+    skip_without("libdw")
     source = PROGRAMS / "placed.f90"
     PROGRAMS.mkdir(parents=True, exist_ok=True)
     source.write_text(FORTRAN)
@@ -370,7 +372,8 @@ def test_a_traced_program_on_a_simulated_machine(record, ranks):
     }
     machine = machines.machine_of(document, "made-up.json")
     trace = record(ranks, compile_program("ring.c"))[1]
-    simulator = ROOT / "build/release/src/sim/tasuki-simulate"
+    skip_without("SimGrid")
+    simulator = PREFIX / "libexec/tasuki/tasuki-simulate"
     found = traced.simulation(trace, machine, factor=0.0).run(simulator, what_if=False)
     assert found["messages"] == ranks and found["sent_bytes"] == 4 * ranks
     assert found["seconds"] == pytest.approx(ranks * (latency + 4 / rate), rel=1e-6)

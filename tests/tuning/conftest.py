@@ -1,12 +1,13 @@
-"""The package's own sources, and the machine that is made up, can be imported. Fixtures: whose built-in
-parameters a test is about, and a time that passes by answers."""
+"""The package's own sources, the machine that is made up, and the harness of tests/ranks can be imported.
+Fixtures: whose built-in parameters a test is about, and a time that passes by answers."""
 
 import pathlib
 import sys
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/ranks")]
 
 from tasuki.tuning import measure, messages, session  # noqa: E402
 

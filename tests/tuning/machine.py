@@ -7,11 +7,13 @@ import time
 import zlib
 
 import numpy
+import pytest
+from harness import PREFIX, left_out
 from tasuki.tuning import messages, placement, prices, programs, samples, session, tables
 from tasuki.tuning.cases import algorithm_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PRICE = ROOT / "build" / "release" / "price"
+PRICE = PREFIX / "libexec/tasuki/price"
 PROGRAMS = programs.Programs(
     pathlib.Path("mpiexec"),
     pathlib.Path("algorithms"),
@@ -21,6 +23,13 @@ PROGRAMS = programs.Programs(
 )
 PROCESSORS = 4
 PLACES = [messages.Processor(number, str(number), "0", "0-3") for number in range(PROCESSORS)]
+
+
+def simulator():
+    """tasuki-simulate; a module that asks is skipped where the build lacks SimGrid."""
+    if "SimGrid" in left_out():
+        pytest.skip(left_out()["SimGrid"], allow_module_level=True)
+    return PREFIX / "libexec/tasuki/tasuki-simulate"
 
 
 def builtin():

@@ -9,9 +9,10 @@ import sys
 
 import numpy
 import pytest
+from harness import PREFIX
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PRICE = ROOT / "build" / "release" / "price"
+PRICE = PREFIX / "libexec/tasuki/price"
 sys.path.insert(0, str(ROOT / "bench"))
 import fit_collectives  # noqa: E402
 from tasuki.tuning import TuningError, fitting, placement, prices, regret, tables, thresholds  # noqa: E402

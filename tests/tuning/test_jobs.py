@@ -13,7 +13,7 @@ from tasuki.tuning import TuningError, measure, messages, placement, prices, pro
 from tasuki.tuning.cases import Case, algorithm_of
 from tasuki.tuning.measure import Question
 
-PREFIX = made_up.ROOT / "build" / "prefix"
+PREFIX = made_up.PREFIX
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import math
 import os
-import pathlib
 
 import goal
 import machine as made_up
@@ -15,8 +14,7 @@ from tasuki import machines, simulation
 from tasuki.simulation import papers, path, pictures, show, tune
 from tasuki.tuning import tables
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SIMULATOR = ROOT / "build/release/src/sim/tasuki-simulate"
+SIMULATOR = made_up.simulator()
 SOFTWARE, HARDWARE, RATE = 1e-6, 6e-7, 5e9
 
 

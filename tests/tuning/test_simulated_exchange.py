@@ -3,14 +3,13 @@ what was sent, and end no earlier than their bounds; where all ranks begin alike
 
 import json
 import os
-import pathlib
 
+import machine as made_up
 import pytest
 from tasuki import machines, simulation
 from tasuki.simulation import exchange, papers
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SIMULATOR = ROOT / "build/release/src/sim/tasuki-simulate"
+SIMULATOR = made_up.simulator()
 NODES, RANKS_PER_NODE = 4, 2
 SOFTWARE, HARDWARE, RATE, TARGET_RATE, RECEIVE, HANDOVER = 1e-6, 6e-7, 5e9, 1e8, 4e-7, 1e-3
 STRIPE = 64 << 10

@@ -4,6 +4,7 @@ the nodes that a placement names; what cannot be run is refused by name."""
 import pathlib
 import sys
 
+import machine as made_up
 import pytest
 from tasuki import machines, patterns, simulation, trace
 from tasuki.simulation import pattern_programs, patterned, pictures, programs, traced
@@ -14,7 +15,7 @@ sys.path.insert(0, str(ROOT / "tests/analysis"))
 import made_traces  # noqa: E402
 from made_traces import Rank  # noqa: E402
 
-SIMULATOR = ROOT / "build/release/src/sim/tasuki-simulate"
+SIMULATOR = made_up.simulator()
 SOFTWARE, HARDWARE, RATE, COPY, CONTROL, EAGER = 1e-6, 2e-6, 1e9, 4e9, 5e-6, 10_000
 MICRO = 1e-6
 A_COPY = 10e-9  # of some bytes at the rank

@@ -9,9 +9,9 @@ import pathlib
 import sys
 
 import pytest
+from harness import PREFIX, skip_without
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PREFIX = ROOT / "build/prefix"
 sys.path.insert(0, str(ROOT / "bench"))
 import network  # noqa: E402
 
@@ -22,6 +22,7 @@ ATTEMPTS = 3
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
+    skip_without("SimGrid")
     return network.own_program.build("collective_times", PREFIX, tmp_path_factory.mktemp("program"))
 
 

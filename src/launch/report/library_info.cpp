@@ -21,6 +21,19 @@ namespace {
 
 constexpr std::size_t kColumns = 80;
 constexpr std::size_t kIndent = 6;
+#ifdef __clang__
+constexpr const char* kCompiler = "clang++ " __clang_version__;
+#else
+constexpr const char* kCompiler = "g++ " __VERSION__;
+#endif
+
+/// What this build lacks (cmake/left_out.cmake).
+struct LeftOut {
+  const char* name;
+  const char* lack;
+  const char* without;
+};
+const std::vector<LeftOut> kLeftOut = {TASUKI_LEFT_OUT};
 
 struct Now {
   Config config;                      // with what the environment says
@@ -124,6 +137,13 @@ std::string networks(const Now& now) {
   return text;
 }
 
+std::string left_out(const Now& now) {
+  std::string text = heading("What this build was made without", now.bold);
+  for (const LeftOut& one : kLeftOut)
+    text += item(one.name, one.lack) + paragraph(std::string("So ") + one.without + ".");
+  return kLeftOut.empty() ? text + item("nothing", "") : text;
+}
+
 std::string kernel(const Now& now) {
   std::string text = heading("What the kernel offers to this process", now.bold);
   for (const KernelFeature& feature : now.kernel) {
@@ -137,8 +157,7 @@ std::string table(const Now& now) {
   std::string text = "Tasuki " TASUKI_VERSION "\n";
   text += item("ABIs", "MPI-5.0 standard, libmpi_abi.so.1");
   text += item("", "MPICH, libmpi.so.12");
-  text += item("compiler", "g++ " __VERSION__ ", " TASUKI_BUILD);
-  if (!TASUKI_URING) text += item("io_uring", "no: built without liburing");
+  text += item("compiler", std::string(kCompiler) + ", " TASUKI_BUILD);
   text += item("processors", std::to_string(local::processors_available()));
   text += item("who copies a message", std::string("as on processors of ") + maker_text(maker(now)));
   text += paragraph(copy_thresholds_text(now) + "A tuning table or a setting goes before it.");
@@ -148,6 +167,7 @@ std::string table(const Now& now) {
   text += paragraph(std::string("Because ") + now.heap.reason + ".");
   text += item("a program started here by itself", wire::joining_text(now.joining.joining));
   text += paragraph("Because " + now.joining.reason + ".");
+  text += left_out(now);
   text += kernel(now);
   text += networks(now);
   text += heading("Settings: environment variables, and control variables of MPI_T", now.bold);
@@ -210,6 +230,11 @@ std::string array(const Rows& rows, Fields&& fields) {
   return "[" + text + "\n  ]";
 }
 
+std::string json_of(const LeftOut& one) {
+  return field("name", json_text(one.name)) + ", " + field("lack", json_text(one.lack)) + ", " +
+         field("without", json_text(one.without));
+}
+
 std::string json(const Now& now) {
   const auto common = [](const auto& row) {
     return field("name", json_text(row.name)) + ", " + field("part", json_text(part_name(row.part))) + ", " +
@@ -255,8 +280,8 @@ std::string json(const Now& now) {
   };
   return "{\n  " + field("version", json_text(TASUKI_VERSION)) + ",\n  " +
          field("abis", "[\"libmpi_abi.so.1\", \"libmpi.so.12\"]") + ",\n  " +
-         field("compiler", json_text("g++ " __VERSION__)) + ",\n  " +
-         field("build", json_text(TASUKI_BUILD)) + ",\n  " + field("io_uring", TASUKI_URING ? "true" : "false") + ",\n  " +
+         field("compiler", json_text(kCompiler)) + ",\n  " + field("build", json_text(TASUKI_BUILD)) +
+         ",\n  " + field("left_out", array(kLeftOut, json_of)) + ",\n  " +
          field("kernel", array(now.kernel, of_feature)) + ",\n  " +
          field("libfabric", json_text(now.network.version)) + ",\n  " +
          field("libfabric_file", json_text(now.network.file)) + ",\n  " +
