@@ -6,7 +6,7 @@ import re
 import signal
 
 import pytest
-from harness import PREFIX, ROOT, only_long, run_command
+from harness import PREFIX, ROOT, has_small_shm, only_long, run_command
 
 PROVIDERS = ("tcp", "tcp;ofi_rxm")
 
@@ -30,7 +30,10 @@ def over_fabric(mpiexec):
 
     def run(ranks, nodes, *words, timeout=120, **environment):
         options = ("-n", ranks, "--nodes", nodes, "--network", "fabric")
-        return mpiexec(*options, *words, timeout=timeout, environment=environment)
+        done = mpiexec(*options, *words, timeout=timeout, environment=environment)
+        if "offers no network TASUKI_NET_PROVIDER=shm" in done.stderr and has_small_shm():
+            pytest.skip("libfabric offers no shm here: /dev/shm is too small for it")
+        return done
 
     return run
 

@@ -262,6 +262,8 @@ def test_theirs_inside_of_theirs(launch, build, outer, inner, of_a_rank):
 def test_a_script_that_closes_descriptors_does_not_hide_the_job(launch, build, launcher):
     between = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:], close_fds=True))"
     done = launch(launcher, 2, sys.executable, "-c", between, build("launchers.c"), "hello")
+    if "cannot get the descriptor of process" in done.stderr:
+        pytest.skip("descriptors of other processes cannot be had here (pidfd_getfd)")
     assert done.returncode == 0, done.text
     assert lines(done.stdout) == hello(2), done.text
 
