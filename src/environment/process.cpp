@@ -19,6 +19,7 @@
 #include "io/file/job_locks.hpp"
 #include "io/file/pending.hpp"
 #include "io/file/phase_times.hpp"
+#include "job/node_lock_user.hpp"
 #include "link/link.hpp"
 #include "memory/heap_library.hpp"
 #include "memory/symmetric_heap.hpp"
@@ -177,6 +178,7 @@ Process::Process(Starter& its_starter, Config configuration)
       line(board.line),
       config(configuration) {
   if (config.spin_count < 0) config.spin_count = default_spin_count(*this);
+  node.set_lock_user(std::make_unique<NodeLockUser>(node, launcher));
   link = its_starter.make_link(config);
   symmetric_heap = node.make_symmetric_heap();
   link->use_heap(*symmetric_heap);

@@ -1,23 +1,19 @@
 // RangeTable: the queue. See range_table.hpp.
 #include "memory/range_table.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
-
-#include "base/system/processor_hints.hpp"
 
 namespace tasuki {
 namespace {
 
-constexpr int kSpinsPerYield = 64;  // at the gate, which is held for some hundred nanoseconds
 /// A waiting request looks again after so many polls even if no release was counted: words may be damaged.
 constexpr std::uint32_t kIdleLooksMax = 64;
 
 }  // namespace
 
-RangeTable::RangeTable(std::byte* memory, int members, int self, std::uint64_t key)
-    : key_(key),
+RangeTable::RangeTable(std::byte* memory, int members, int self, std::uint64_t key, const LockUser& user)
+    : user_(user),
+      key_(key),
       members_(members),
       self_(self),
       bucket_(reinterpret_cast<Bucket*>(memory)[key % kRangeBuckets]),
@@ -39,30 +35,13 @@ std::size_t RangeTable::used_by(int member) const {
   return std::min(used, kRangeSlots);
 }
 
-void RangeTable::enter() {
-  for (int spins = 1;; ++spins) {
-    std::uint32_t inside = 0;
-    if (bucket_.gate.compare_exchange_weak(inside, static_cast<std::uint32_t>(self_) + 1,
-                                           std::memory_order_acquire))
-      return;
-    // A number of no member does not say which one is inside.
-    if (inside > static_cast<std::uint32_t>(members_)) {
-      bucket_.gate.compare_exchange_strong(inside, 0, std::memory_order_acquire);
-    } else if (spins % kSpinsPerYield == 0) {
-      sched_yield();
-    } else {
-      relax_processor();
-    }
-  }
-}
-
 int RangeTable::queue(Offset begin, Offset end, bool exclusive) {
   const int slot = free_slot();
   if (slot == kNone) return kNone;
   Slot& mine = own_[slot];
   const std::uint32_t kind = exclusive ? kExclusive : 0;
   if (exclusive) bucket_.exclusives.fetch_add(1, std::memory_order_seq_cst);
-  enter();
+  bucket_.gate.lock(user_);
   const std::uint64_t ticket = bucket_.tickets.load(std::memory_order_relaxed) + 1;
   bucket_.tickets.store(ticket, std::memory_order_relaxed);
   mine.begin.store(begin, std::memory_order_release);
@@ -77,7 +56,7 @@ int RangeTable::queue(Offset begin, Offset end, bool exclusive) {
     look = {bucket_.releases.load(std::memory_order_seq_cst), kIdleLooksMax};  // looks again at once
     bucket_.waiting.fetch_add(1, std::memory_order_seq_cst);
   }
-  leave();
+  bucket_.gate.unlock();
   return slot;
 }
 
@@ -89,13 +68,13 @@ bool RangeTable::admit(int slot) {
   const std::uint32_t releases = bucket_.releases.load(std::memory_order_seq_cst);
   if (releases == look.releases && look.idle++ < kIdleLooksMax) return false;
   look = {releases, 0};
-  enter();
+  bucket_.gate.lock(user_);
   const bool admitted = !meets_conflict(mine);
   if (admitted) {
     mine.state.store(state ^ (kWaits | kHoldsShared), std::memory_order_relaxed);
     bucket_.waiting.fetch_sub(1, std::memory_order_seq_cst);
   }
-  leave();
+  bucket_.gate.unlock();
   return admitted;
 }
 

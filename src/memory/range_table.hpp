@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/system/shared_lock.hpp"
 #include "base/types.hpp"
 
 namespace tasuki {
@@ -38,8 +39,9 @@ class RangeTable {
     return kRangeBuckets * sizeof(Bucket) + static_cast<std::size_t>(members) * kRangeSlots * sizeof(Slot);
   }
 
-  /// `memory`: bytes_needed(members) of it, aligned to 64. REQUIRES: key != 0.
-  RangeTable(std::byte* memory, int members, int self, std::uint64_t key);
+  /// `memory`: bytes_needed(members) of it, aligned to 64. `user`: this member, among those that share it.
+  /// REQUIRES: key != 0.
+  RangeTable(std::byte* memory, int members, int self, std::uint64_t key, const LockUser& user);
 
   static constexpr int kNone = -1;
 
@@ -111,8 +113,8 @@ class RangeTable {
     alignas(64) std::atomic<std::uint32_t> exclusives;  // exclusive ranges that are held or waited for
     std::atomic<std::uint32_t> waiting;                 // requests
     std::atomic<std::uint32_t> releases;                // while a member waited
-    alignas(64) std::atomic<std::uint32_t> gate;        // 0: open; else the member behind it, plus 1
-    std::atomic<std::uint64_t> tickets;                 // writer: the member behind the gate
+    alignas(64) SharedLock gate;
+    std::atomic<std::uint64_t> tickets;  // writer: the member behind the gate
   };
 
   int free_slot() {
@@ -122,13 +124,12 @@ class RangeTable {
     return another_slot();
   }
   int another_slot();
-  void enter();
-  void leave() { bucket_.gate.store(0, std::memory_order_release); }
   bool meets_conflict(const Slot& mine) const;
   static bool conflict(const Slot& mine, std::uint32_t state, const Slot& other);
   const Slot* slots_of(int member) const { return slots_ + static_cast<std::size_t>(member) * kRangeSlots; }
   std::size_t used_by(int member) const;
 
+  const LockUser& user_;
   const std::uint64_t key_;
   const int members_;
   const int self_;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/calls/call_board.hpp"
+#include "base/system/shared_lock.hpp"
 #include "memory/symmetric_heap.hpp"
 
 namespace tasuki {
@@ -50,6 +51,9 @@ class Node {
   /// REQUIRES: has(rank).
   virtual int process_id(int /*rank*/) const { return -1; }
 
+  /// Whether that process has ended for certain. False where this one cannot know. REQUIRES: has(rank).
+  virtual bool has_died(int /*rank*/) const { return false; }
+
   /// Processors that the machine offers to all ranks of the job on it (affinity and cgroup quota), at
   /// least 1.
   virtual int processors_available() const = 0;
@@ -63,6 +67,11 @@ class Node {
 
   /// Where ranks share processors: the one that is this rank's share. It may run elsewhere. -1: none is.
   virtual int home_processor() const { return -1; }
+
+  /// This rank, as a user of locks in memory that the ranks of this node share; its number there is self().
+  /// REQUIRES: it has been set.
+  const LockUser& lock_user() const { return *lock_user_; }
+  void set_lock_user(std::unique_ptr<LockUser> user) { lock_user_ = std::move(user); }
 
   // --- memory ---
 
@@ -100,6 +109,7 @@ class Node {
   int rank_;
   int self_;
   std::unique_ptr<CallBoard> own_board_;
+  std::unique_ptr<LockUser> lock_user_;
 };
 
 }  // namespace tasuki

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,7 +13,7 @@
 namespace tasuki {
 namespace {
 
-constexpr int kParentField = 4, kFlagsField = 9, kStartField = 22;
+constexpr int kParentField = 4, kFlagsField = 9, kThreadsField = 20, kStartField = 22;
 
 /// The number at the beginning of a text; `otherwise` where there is none.
 template <class Number>
@@ -46,6 +47,7 @@ ProcessState parse_process_state(std::string_view text) {
   state.name = text.substr(name_begin + 1, name_end - name_begin - 1);
   state.parent = number_at(field(rest, kParentField), 0);
   state.flags = number_at(field(rest, kFlagsField), 0U);
+  state.threads = number_at(field(rest, kThreadsField), 0);
   state.start_ticks = number_at(field(rest, kStartField), std::uint64_t{0});
   const std::size_t blank = rest.rfind(' ');
   if (state.ended() && blank > 2) state.wait_status = number_at(rest.substr(blank + 1), -1);
@@ -63,6 +65,28 @@ ProcessState state_of_process(int pid) {
   ProcessState state;
   if (kill(pid, 0) != 0 && errno == ESRCH) state.letter = ProcessState::kNone;
   return state;
+}
+
+std::uint64_t own_numbering() {
+  std::uint64_t numbering = 0;
+  for (const char* file : {"/proc/self/ns/pid", "/proc/self/ns/time"}) {
+    struct stat info {};
+    if (stat(file, &info) == 0) numbering = numbering << 32 ^ info.st_ino;
+  }
+  return numbering;
+}
+
+ProcessIdentity ProcessIdentity::own() {
+  const int pid = getpid();
+  return {.pid = pid, .start_ticks = state_of_process(pid).start_ticks, .numbering = own_numbering()};
+}
+
+bool has_ended(const ProcessIdentity& process, std::uint64_t numbering, bool or_is_about_to) {
+  if (process.pid <= 0 || process.numbering != numbering) return false;
+  const ProcessState state = state_of_process(process.pid);
+  const bool is_another =
+      state.known() && process.start_ticks != 0 && state.start_ticks != process.start_ticks;
+  return is_another || (or_is_about_to ? state.exiting() : state.ended());
 }
 
 }  // namespace tasuki

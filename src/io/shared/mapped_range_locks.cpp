@@ -7,6 +7,7 @@
 #include "base/calls/rank_wait.hpp"
 #include "job/directory.hpp"
 #include "job/launcher.hpp"
+#include "node/node.hpp"
 #include "progress/progress.hpp"
 
 namespace tasuki {
@@ -20,10 +21,13 @@ constexpr std::uint32_t kLooksPerSearch = 4096;
 MappedRangeLocks::MappedRangeLocks(Process& process, std::byte* table_of_job, std::uint64_t identity)
     : process_(process),
       comm_(nullptr),
-      table_(table_of_job, process.directory.size(), process.directory.rank(), identity) {}
+      table_(table_of_job, process.directory.size(), process.directory.rank(), identity,
+             process.node.lock_user()) {}
 
 MappedRangeLocks::MappedRangeLocks(Comm& comm, std::byte* table_of_file, std::uint64_t identity)
-    : process_(comm.process), comm_(&comm), table_(table_of_file, comm.size(), comm.rank, identity) {}
+    : process_(comm.process),
+      comm_(&comm),
+      table_(table_of_file, comm.size(), comm.rank, identity, comm.process.node.lock_user()) {}
 
 int MappedRangeLocks::lock_in_turn(const FileRange& range, RangeUse use) {
   // An attempt at a shared range may have made others wait.

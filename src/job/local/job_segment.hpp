@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include "base/calls/call_board.hpp"
+#include "base/system/process_state.hpp"
 #include "base/variables/statistics.hpp"
 #include "job/pages.hpp"
 #include "job/value_table.hpp"
@@ -30,7 +31,7 @@
 namespace tasuki::local {
 
 inline constexpr std::uint64_t kJobMagic = 0x626f6a696b757361;  // "asukijob"
-inline constexpr std::uint32_t kJobVersion = 17;
+inline constexpr std::uint32_t kJobVersion = 18;
 inline constexpr std::size_t kAbortMessageBytes = 1024;
 inline constexpr std::size_t kPortBytes = 256;    // a port's name, with the final NUL
 inline constexpr std::size_t kAddressBytes = 64;  // of a network interface, with the final NUL
@@ -77,9 +78,12 @@ struct alignas(64) RankBlock {
   std::int32_t node;         // writer: mpiexec, before the rank starts; 0 .. JobHeader::nodes - 1
   std::atomic<std::int32_t> started_pid;  // writer: mpiexec; the program, and its process group
   std::atomic<std::int32_t> claimed_pid;  // writer: the rank; differs from started_pid under a wrapper script
-  std::atomic<std::uint32_t> in_world;    // writer: the rank; 1: it has called MPI_Init
-  std::atomic<Life> life;                 // writer: the rank
-  std::atomic<std::int32_t> abort_code;   // writer: the rank, before life = kAborting
+  std::atomic<std::uint64_t>
+      start_ticks;                       // writer: the rank, once it has claimed its place: with claimed_pid
+  std::atomic<std::uint64_t> numbering;  // and this one its ProcessIdentity; this one is stored last
+  std::atomic<std::uint32_t> in_world;   // writer: the rank; 1: it has called MPI_Init
+  std::atomic<Life> life;                // writer: the rank
+  std::atomic<std::int32_t> abort_code;  // writer: the rank, before life = kAborting
   char abort_message[kAbortMessageBytes];  // writer: the rank, before life = kAborting; ends with NUL
   PublishedHeap symmetric_heap;            // writer: the rank
   RunStatistics statistics;  // writer: the rank, through store(), where they are wanted; valid at any time
@@ -91,6 +95,13 @@ static_assert(std::atomic<Life>::is_always_lock_free && std::atomic<std::uint64_
 inline std::int32_t pid_of(const RankBlock& block) {
   const std::int32_t claimed = block.claimed_pid.load(std::memory_order_seq_cst);
   return claimed != 0 ? claimed : block.started_pid.load(std::memory_order_acquire);
+}
+
+/// The same of the process that is the rank, for good; none before it has claimed its place.
+inline ProcessIdentity identity_of(const RankBlock& block) {
+  const std::uint64_t numbering = block.numbering.load(std::memory_order_acquire);
+  return {block.claimed_pid.load(std::memory_order_seq_cst),
+          block.start_ticks.load(std::memory_order_relaxed), numbering};
 }
 
 /// A rank's board has pages of its own: those of its report are touched only once a report was asked for.

@@ -97,6 +97,9 @@ class JobNode final : public SharedNode {
     const std::int32_t pid = job_.blocks[rank].claimed_pid.load(std::memory_order_relaxed);
     return pid > 0 ? pid : -1;
   }
+  bool has_died(int rank) const override {
+    return has_ended(identity_of(job_.blocks[rank]), identity_of(job_.blocks[job_.rank]).numbering);
+  }
   int processors_available() const override { return std::max(1, job_.header->processors_available); }
   double processors_per_node() const override {
     if (job_.header->hosts > 1) return std::max(1, job_.header->host_processors);

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/system/memory_file.hpp"
+#include "base/system/process_state.hpp"
 
 namespace tasuki::local {
 namespace {
@@ -89,6 +90,9 @@ bool claim(const JobAddress& address, RankBlock& block, std::string* error) {
   std::int32_t nobody = 0;
   const auto self = static_cast<std::int32_t>(getpid());
   if (block.claimed_pid.compare_exchange_strong(nobody, self, std::memory_order_seq_cst)) {
+    const ProcessIdentity own = ProcessIdentity::own();
+    block.start_ticks.store(own.start_ticks, std::memory_order_relaxed);
+    block.numbering.store(own.numbering, std::memory_order_release);
     block.life.store(Life::kJoined, std::memory_order_release);
     return true;
   }

@@ -46,19 +46,13 @@ constexpr char kWatchKey[] = "watch";
 constexpr char kSilenceVariable[] = "TASUKI_HOST_SILENCE_SECONDS";  // as for our mpiexec
 constexpr std::int64_t kSilenceSeconds = 5;
 
-std::uint64_t namespace_number(const char* file) {
-  struct stat info {};
-  return stat(file, &info) == 0 ? info.st_ino : 0;
-}
-
 RankCard own_card() {
   RankCard card;
   card.machine = local::machine_number();
-  card.pid_namespace = namespace_number("/proc/self/ns/pid");
-  card.network_namespace = namespace_number("/proc/self/ns/net");
+  card.process = ProcessIdentity::own();
+  struct stat network {};
+  if (stat("/proc/self/ns/net", &network) == 0) card.network_namespace = network.st_ino;
   card.user = geteuid();
-  card.pid = getpid();
-  card.start_ticks = state_of_process(card.pid).start_ticks;
   card.job_id = random_number();
   card.quota = local::processors_in_quota("/sys/fs/cgroup", local::read_text("/proc/self/cgroup"));
   card.processors = local::affinity_mask();
@@ -199,7 +193,10 @@ class WireNode final : public SharedNode {
     local::visit_processor(home_);
   }
 
-  int process_id(int rank) const override { return cards_[static_cast<std::size_t>(rank)].pid; }
+  int process_id(int rank) const override { return card(rank).process.pid; }
+  bool has_died(int rank) const override {
+    return has_ended(card(rank).process, card(this->rank()).process.numbering);
+  }
   int processors_available() const override { return processors_; }
   double processors_per_node() const override { return fewest_processors_; }
   int ranks_on_machine() const override {
@@ -224,6 +221,8 @@ class WireNode final : public SharedNode {
     });
     return alike ? local::home_of(mine, self(), size()) : -1;
   }
+
+  const RankCard& card(int rank) const { return cards_[static_cast<std::size_t>(rank)]; }
 
   const std::vector<RankCard>& cards_;
   NodeMemory& memory_;
@@ -294,7 +293,7 @@ class WireStarter final : public Starter {
   /// The launcher ends the job, for which abort() gives it the time, or this rank does.
   [[noreturn]] void end_after(int rank) {
     launcher_.abort(1, "rank " + std::to_string(rank) + " (process " +
-                           std::to_string(cards_[static_cast<std::size_t>(rank)].pid) +
+                           std::to_string(cards_[static_cast<std::size_t>(rank)].process.pid) +
                            ") has ended without MPI_Finalize");
   }
 
@@ -354,8 +353,7 @@ bool WireStarter::map_node(std::string* error) {
   });
   if (one_node) {
     directory_.use(std::make_unique<ValueTable>(memory_.values(), directory_.rank(), count, [this](int rank) {
-      return memory_.part(rank).finalized.load(std::memory_order_acquire) != 0 ||
-             state_of_process(cards_[static_cast<std::size_t>(rank)].pid).ended();
+      return memory_.part(rank).finalized.load(std::memory_order_acquire) != 0 || node_->has_died(rank);
     }));
   }
   return true;
@@ -366,7 +364,7 @@ std::vector<PeerWatch::Peer> WireStarter::others_of_node() {
   for (const int rank : node_->ranks()) {
     if (rank == directory_.rank()) continue;
     const RankCard& card = cards_[static_cast<std::size_t>(rank)];
-    peers.push_back({rank, card.pid, card.start_ticks, &memory_.part(node_->number(rank)).finalized});
+    peers.push_back({rank, card.process, &memory_.part(node_->number(rank)).finalized});
   }
   return peers;
 }

@@ -54,7 +54,7 @@ bool NodeMemory::make(RankCard* card, std::string* error) {
 }
 
 bool NodeMemory::open(const RankCard& card) {
-  const int fd = open_memory_file(card.pid, card.memory_fd, kNodeMemoryName);
+  const int fd = open_memory_file(card.process.pid, card.memory_fd, kNodeMemoryName);
   std::uint64_t id = 0;
   if (fd >= 0 && is_fixed_memory_file(fd) && pread(fd, &id, sizeof id, 0) == sizeof id &&
       id == card.memory_id) {

@@ -154,7 +154,7 @@ bool NodeWatch::start(Ring ring, const std::vector<PeerWatch::Peer>& own, std::s
   previous_.to = &ring_.previous;
   if (!call(error)) return false;
   for (const PeerWatch::Peer& peer : own) {
-    const auto descriptor = static_cast<int>(syscall(SYS_pidfd_open, peer.pid, 0));
+    const auto descriptor = static_cast<int>(syscall(SYS_pidfd_open, peer.process.pid, 0));
     if (descriptor >= 0) own_.push_back({descriptor, peer});
   }
   stop_ = eventfd(0, EFD_CLOEXEC);
@@ -210,7 +210,7 @@ void NodeWatch::watch() {
         close_and_forget(&own.descriptor);
         if (own.peer.finalized->load(std::memory_order_acquire) == 0) {
           end_unless_finished("rank " + std::to_string(own.peer.rank) + " (process " +
-                                  std::to_string(own.peer.pid) + ") has ended without MPI_Finalize",
+                                  std::to_string(own.peer.process.pid) + ") has ended without MPI_Finalize",
                               kLauncherTimeMs);
         }
       }

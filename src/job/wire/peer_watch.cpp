@@ -6,20 +6,16 @@
 #include <algorithm>
 
 #include "base/system/clock.hpp"
-#include "base/system/process_state.hpp"
 
 namespace tasuki::wire {
 namespace {
 
 constexpr std::int64_t kLookNs = 100'000'000;
 
-/// Whether the process has ended, or another has its number by now.
 bool is_gone(const PeerWatch::Peer& peer, bool or_about_to) {
-  if (peer.finalized->load(std::memory_order_acquire) != 0) return false;
-  const ProcessState state = state_of_process(peer.pid);
-  const bool another = state.known() && state.start_ticks != peer.start_ticks;
-  if (!another && !(or_about_to ? state.exiting() : state.ended())) return false;
-  return peer.finalized->load(std::memory_order_acquire) == 0;
+  return peer.finalized->load(std::memory_order_acquire) == 0 &&
+         has_ended(peer.process, peer.process.numbering, or_about_to) &&
+         peer.finalized->load(std::memory_order_acquire) == 0;
 }
 
 int first_of(const std::vector<PeerWatch::Peer>& peers, bool or_about_to) {

@@ -11,7 +11,7 @@
 #include <functional>
 #include <vector>
 
-#include "job/wire/rank_card.hpp"
+#include "base/system/process_state.hpp"
 #include "link/link.hpp"
 #include "link/waiter.hpp"
 
@@ -21,8 +21,7 @@ class PeerWatch {
  public:
   struct Peer {
     int rank;
-    std::int32_t pid;
-    std::uint64_t start_ticks;
+    ProcessIdentity process;
     const std::atomic<std::uint32_t>* finalized;  // then it may end
   };
 

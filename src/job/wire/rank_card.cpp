@@ -46,20 +46,20 @@ bool read_ranges(const std::string& text, std::vector<int>* numbers) {
 
 std::string encode(const RankCard& card) {
   std::ostringstream text;
-  text << card.machine << ' ' << card.pid_namespace << ' ' << card.network_namespace << ' ' << card.user
-       << ' ' << card.pid << ' ' << card.start_ticks << ' ' << card.memory_fd << ' ' << card.memory_id << ' '
-       << card.job_id << ' ' << card.quota << ' ' << ranges_text(card.processors) << ' '
-       << card.host.substr(0, 64);
+  text << card.machine << ' ' << card.process.numbering << ' ' << card.network_namespace << ' ' << card.user
+       << ' ' << card.process.pid << ' ' << card.process.start_ticks << ' ' << card.memory_fd << ' '
+       << card.memory_id << ' ' << card.job_id << ' ' << card.quota << ' ' << ranges_text(card.processors)
+       << ' ' << card.host.substr(0, 64);
   return text.str();
 }
 
 bool decode(const std::string& text, RankCard* card) {
   std::istringstream words(text);
   std::string ranges;
-  words >> card->machine >> card->pid_namespace >> card->network_namespace >> card->user >> card->pid >>
-      card->start_ticks >> card->memory_fd >> card->memory_id >> card->job_id >> card->quota >> ranges >>
-      card->host;
-  return !words.fail() && card->pid > 0 && read_ranges(ranges, &card->processors);
+  words >> card->machine >> card->process.numbering >> card->network_namespace >> card->user >>
+      card->process.pid >> card->process.start_ticks >> card->memory_fd >> card->memory_id >> card->job_id >>
+      card->quota >> ranges >> card->host;
+  return !words.fail() && card->process.pid > 0 && read_ranges(ranges, &card->processors);
 }
 
 std::vector<int> possible_hosts(const std::vector<RankCard>& cards) {
@@ -68,7 +68,7 @@ std::vector<int> possible_hosts(const std::vector<RankCard>& cards) {
   std::vector<int> hosts;
   for (int rank = 0; rank < static_cast<int>(cards.size()); ++rank) {
     const RankCard& card = cards[static_cast<std::size_t>(rank)];
-    const Place place{card.machine, card.pid_namespace, card.user};
+    const Place place{card.machine, card.process.numbering, card.user};
     const auto found =
         std::find_if(lowest.begin(), lowest.end(), [&](const auto& one) { return one.first == place; });
     hosts.push_back(found != lowest.end() ? found->second : rank);

@@ -9,20 +9,20 @@
 #include <string>
 #include <vector>
 
+#include "base/system/process_state.hpp"
+
 namespace tasuki::wire {
 
 struct RankCard {
   std::uint64_t machine = 0;            // machine_number()
-  std::uint64_t pid_namespace = 0;      // of /proc/self/ns/pid, by which process numbers mean something
   std::uint64_t network_namespace = 0;  // of /proc/self/ns/net: whose interfaces it has
   std::uint32_t user = 0;
-  std::int32_t pid = 0;
-  std::uint64_t start_ticks = 0;  // with the pid it means one process for good
-  std::int32_t memory_fd = -1;    // of the memory file that this rank has made
-  std::uint64_t memory_id = 0;    // what it says of itself
-  std::uint64_t job_id = 0;       // rank 0's is the job's
-  int quota = 0;                  // processors that the cgroup's quota allows; 0: any
-  std::vector<int> processors;    // this process may run on
+  ProcessIdentity process;
+  std::int32_t memory_fd = -1;  // of the memory file that this rank has made
+  std::uint64_t memory_id = 0;  // what it says of itself
+  std::uint64_t job_id = 0;     // rank 0's is the job's
+  int quota = 0;                // processors that the cgroup's quota allows; 0: any
+  std::vector<int> processors;  // this process may run on
   std::string host;
 };
 

@@ -101,6 +101,7 @@ std::unique_ptr<Mailbox> Mailbox::make(const ProcessName& owner, std::uint64_t b
   header.version = kMailboxVersion;
   header.bulk_capacity = bulk_capacity;
   header.owner = owner;
+  header.process = ProcessIdentity::own();
   header.doorbell = doorbell;
   return mailbox;
 }
@@ -127,6 +128,9 @@ std::unique_ptr<Correspondent> Correspondent::open(const PeerAddress& to, const 
   if (segment == nullptr) return nullptr;
   std::unique_ptr<Correspondent> made(new Correspondent(std::move(segment)));
   made->bulk_capacity_ = bulk_capacity;
+  made->owner_ = made->header().process;
+  made->owner_.pid = made->segment_->address().pid;
+  made->numbering_ = own_numbering();
   if (bulk_capacity / 4 < bulk_bytes_max) {
     *error = describe(to) + " has rings of " + std::to_string(bulk_capacity) +
              " bytes where this job needs " + std::to_string(std::uint64_t{bulk_bytes_max} * 4) +
@@ -138,6 +142,13 @@ std::unique_ptr<Correspondent> Correspondent::open(const PeerAddress& to, const 
 }
 
 namespace {
+
+constexpr std::uint32_t kSlotStateMask = (1U << kSlotStateBits) - 1;
+
+SlotState claimed_by(int pid) {
+  return static_cast<SlotState>(static_cast<std::uint32_t>(pid) << kSlotStateBits |
+                                static_cast<std::uint32_t>(SlotState::kClaimed));
+}
 
 /// Whether that file is the one that was meant, and has a doorbell there.
 bool is_doorbell_in(const struct stat& info, const DoorbellPlace& place) {
@@ -177,12 +188,14 @@ bool Correspondent::find_doorbell(std::string* error) {
   return doorbell_ != nullptr;
 }
 
-bool Correspondent::claim_slot(const PeerAddress& from, std::string* error) {
+/// Claims the first slot of which `may_take(state)` is true.
+template <class MayTake>
+bool Correspondent::claim_slot(const PeerAddress& from, MayTake&& may_take) {
   for (int slot = 0; slot < kMailboxSlots; ++slot) {
     MailboxSlot& claimed = header().slots[slot];
-    SlotState free = SlotState::kFree;
-    if (claimed.state.load(std::memory_order_relaxed) != SlotState::kFree ||
-        !claimed.state.compare_exchange_strong(free, SlotState::kClaimed, std::memory_order_acq_rel)) {
+    SlotState state = claimed.state.load(std::memory_order_relaxed);
+    if (!may_take(state) ||
+        !claimed.state.compare_exchange_strong(state, claimed_by(getpid()), std::memory_order_acq_rel)) {
       continue;
     }
     slot_ = slot;
@@ -191,6 +204,17 @@ bool Correspondent::claim_slot(const PeerAddress& from, std::string* error) {
     header().opened.fetch_add(1, std::memory_order_seq_cst);
     return true;
   }
+  return false;
+}
+
+bool Correspondent::claim_slot(const PeerAddress& from, std::string* error) {
+  const auto is_free = [](SlotState state) { return state == SlotState::kFree; };
+  const auto is_of_the_dead = [](SlotState state) {
+    const auto word = static_cast<std::uint32_t>(state);
+    return claimed_by(0) == static_cast<SlotState>(word & kSlotStateMask) &&
+           state_of_process(static_cast<int>(word >> kSlotStateBits)).ended();
+  };
+  if (claim_slot(from, is_free) || claim_slot(from, is_of_the_dead)) return true;
   *error = "rank " + std::to_string(header().owner.rank) + " of another job hears of more than " +
            std::to_string(kMailboxSlots) + " processes outside its own job";
   return false;

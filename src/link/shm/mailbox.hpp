@@ -16,7 +16,8 @@
 // Invariants:
 //  1. A slot goes kFree -> kClaimed (a sender, by compare-and-swap) -> kOpen (that sender, once `sender` is
 //     written) -> kLeft (that sender, after its last packet) -> kFree (the owner, once the ring is empty and
-//     zero again). A sender that dies skips kLeft.
+//     zero again). A sender that dies skips kLeft. While it is kClaimed the state names the sender's process:
+//     where that has died, the next sender that finds no free slot takes this one over.
 //  2. `opened` grows after a slot became kOpen, so that an owner that sees the number sees the slot.
 #pragma once
 
@@ -27,6 +28,7 @@
 #include <string>
 #include <utility>
 
+#include "base/system/process_state.hpp"
 #include "link/peer_address.hpp"
 #include "link/shm/ring.hpp"
 #include "memory/shared_segment.hpp"
@@ -37,9 +39,10 @@ namespace tasuki::shm {
 inline constexpr int kMailboxSlots = 1024;  // processes of other jobs that can send to one process
 inline constexpr int kPortsMax = 256;       // open ports of one process
 inline constexpr std::uint64_t kMailboxMagic = 0x786f626b75736174;  // "tasukbox"
-inline constexpr std::uint32_t kMailboxVersion = 6;
+inline constexpr std::uint32_t kMailboxVersion = 7;
 
 enum class SlotState : std::uint32_t { kFree = 0, kClaimed, kOpen, kLeft };
+inline constexpr int kSlotStateBits = 2;  // above them: the process of one that is kClaimed
 
 struct alignas(kLineBytes) MailboxSlot {
   std::atomic<SlotState> state;
@@ -61,6 +64,7 @@ struct alignas(kLineBytes) MailboxHeader {
   std::uint32_t padding;
   std::uint64_t bulk_capacity;  // of each ring
   ProcessName owner;
+  ProcessIdentity process;  // of the owner
   DoorbellPlace doorbell;
   alignas(kLineBytes) std::atomic<std::uint32_t> opened;  // writer: senders; slots ever opened
   std::atomic<std::uint32_t> finalized;                   // writer: owner; 1: nothing is taken any more
@@ -122,16 +126,21 @@ class Correspondent {
   Doorbell* doorbell() const { return doorbell_; }
   bool finalized() const { return header().finalized.load(std::memory_order_acquire) != 0; }
   bool finishing() const { return header().finishing.load(std::memory_order_seq_cst) != 0; }
-  std::int32_t pid() const { return segment_->address().pid; }
+  /// Whether the owner has ended for certain.
+  bool has_ended() const { return tasuki::has_ended(owner_, numbering_); }
 
  private:
   explicit Correspondent(std::unique_ptr<SharedSegment> segment) : segment_(std::move(segment)) {}
   MailboxHeader& header() const { return *reinterpret_cast<MailboxHeader*>(segment_->base()); }
   bool find_doorbell(std::string* error);
+  template <class MayTake>
+  bool claim_slot(const PeerAddress& from, MayTake&& may_take);
   bool claim_slot(const PeerAddress& from, std::string* error);
 
   std::unique_ptr<SharedSegment> segment_;
   std::uint64_t bulk_capacity_ = 0;
+  ProcessIdentity owner_;        // not that of the header, which all can write
+  std::uint64_t numbering_ = 0;  // of this process
   int slot_ = -1;
   Doorbell* doorbell_ = nullptr;
   void* doorbell_page_ = nullptr;  // mapped; null: the doorbell is in this process

@@ -203,7 +203,9 @@ void ShmLink::look_for_ended(PacketSink& sink) {
     const RemoteProcess& one = remote(endpoint);
     if (one.ended) continue;
     const bool finalized = one.to != nullptr && one.to->finalized();
-    if (!finalized && !state_of_process(shm::segment_of(one.address).pid).ended()) {
+    const bool has_died =
+        one.to != nullptr ? one.to->has_ended() : state_of_process(shm::segment_of(one.address).pid).ended();
+    if (!finalized && !has_died) {
       if (is_silent(endpoint)) sink.peer_finishing(endpoint);
       continue;
     }

@@ -157,20 +157,10 @@ void combine_plain(const Combination& how, std::byte* place, const std::byte* in
 // ----- pairs with padding ----------------------------------------------------------------------------------
 
 /// Holds the lock of the pairs, where other ranks may combine some.
-class PairsHeld {
- public:
-  explicit PairsHeld(const ElementGuard& guard) : mutex_(guard.is_alone() ? nullptr : &guard.pairs()) {
-    if (mutex_ != nullptr) mutex_->lock();
-  }
-  ~PairsHeld() {
-    if (mutex_ != nullptr) mutex_->unlock();
-  }
-  PairsHeld(const PairsHeld&) = delete;
-  PairsHeld& operator=(const PairsHeld&) = delete;
-
- private:
-  SharedMutex* mutex_;
-};
+SharedLockGuard hold_pairs(const ElementGuard& guard) {
+  return guard.is_alone() ? SharedLockGuard(nullptr, nullptr)
+                          : SharedLockGuard(&guard.pairs(), &guard.user());
+}
 
 /// The elements of a pair type with padding between packed bytes and the machine's structs, one of the two
 /// ways.
@@ -215,7 +205,7 @@ void combine_pairs(const Combination& how, const ElementGuard& guard, const Plac
     const Count end = std::min(to, begin + chunk_max);
     const std::size_t bytes = bytes_of(end - begin);
     const Count done = begin - from;
-    const PairsHeld held(guard);
+    const SharedLockGuard held = hold_pairs(guard);
     pack_range(target, begin, end, values);
     if (result != nullptr) std::memcpy(result + done, values, bytes);
     if (how.op == kMpiNoOp) continue;
@@ -230,7 +220,7 @@ void combine_pair_array(const Combination& how, const ElementGuard& guard, std::
   const Count chunk_max = static_cast<Count>(kChunkBytes) / extent;
   for (Count begin = 0; begin < count; begin += chunk_max) {
     const Count done = begin * extent;
-    const PairsHeld held(guard);
+    const SharedLockGuard held = hold_pairs(guard);
     combine_plain(how, place + done, in != nullptr ? in + done : nullptr,
                   result != nullptr ? result + done : nullptr, bytes_of(std::min(chunk_max, count - begin)));
   }
@@ -273,7 +263,7 @@ class Walk {
     const Count size = how_.type->size;
     while (bytes > 0) {
       const ElementGuard::Block block = guard_.block_of(place);
-      hold(block.mutex);
+      hold(block.lock);
       const Count part = std::min(bytes, (block.bytes + size - 1) / size * size);
       combine_next(place, part);
       place += part;
@@ -281,11 +271,11 @@ class Walk {
     }
   }
 
-  void hold(SharedMutex& mutex) {
-    if (held_ == &mutex) return;
+  void hold(SharedLock& lock) {
+    if (held_ == &lock) return;
     if (held_ != nullptr) held_->unlock();
-    mutex.lock();
-    held_ = &mutex;
+    lock.lock(guard_.user());
+    held_ = &lock;
   }
 
   void combine_next(std::byte* place, Count bytes) {
@@ -303,7 +293,7 @@ class Walk {
   const std::byte* in_;
   std::byte* result_;
   bool by_instructions_ = false;  // of words; then this rank has entered
-  SharedMutex* held_ = nullptr;
+  SharedLock* held_ = nullptr;
 };
 
 }  // namespace
@@ -319,10 +309,8 @@ bool combine_one(const Combination& how, const ElementGuard& guard, std::byte* p
     guard.leave();
     return how.op != kMpiReplace;
   }
-  SharedMutex& mutex = guard.block_of(place).mutex;
-  mutex.lock();
+  const SharedLockGuard held(&guard.block_of(place).lock, &guard.user());
   combine_plain(how, place, in, result, 1);
-  mutex.unlock();
   return false;
 }
 
@@ -388,11 +376,12 @@ void compare_and_swap(const BasicInfo& type, const ElementGuard& guard, std::byt
     return guard.leave();
   }
   std::byte old[kElementBytesMax];
-  SharedMutex* const mutex = guard.is_alone() ? nullptr : &guard.block_of(place).mutex;
-  if (mutex != nullptr) mutex->lock();
-  std::memcpy(old, place, type.size);
-  if (std::memcmp(old, compare, type.size) == 0) std::memcpy(place, origin, type.size);
-  if (mutex != nullptr) mutex->unlock();
+  {
+    const SharedLockGuard held(guard.is_alone() ? nullptr : &guard.block_of(place).lock,
+                               guard.is_alone() ? nullptr : &guard.user());
+    std::memcpy(old, place, type.size);
+    if (std::memcmp(old, compare, type.size) == 0) std::memcpy(place, origin, type.size);
+  }
   std::memcpy(result, old, type.size);
 }
 

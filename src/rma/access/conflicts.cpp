@@ -2,7 +2,6 @@
 #include "rma/access/conflicts.hpp"
 
 #include <algorithm>
-#include <mutex>
 
 #include "base/calls/call_board.hpp"
 #include "base/predefined.hpp"
@@ -115,7 +114,7 @@ Code Conflicts::begin(Process& process, OpenAccess what, const TargetBuffer& rem
   what.function = present_call(process.line);
   const std::vector<OpenAccess> runs = runs_of(what, remote, origin, kRunsMax);
   Table& at = table(remote.rank);
-  const std::lock_guard guard(at.mutex);
+  const SharedLockGuard held(&at.lock, &user_);
   const std::uint32_t count = std::min(at.count, kEntries);
   for (const OpenAccess& run : runs) {
     const OpenAccess* end = at.entries + count;
@@ -149,7 +148,7 @@ void Conflicts::enter(Table& table, std::uint32_t count, const OpenAccess& run) 
 
 void Conflicts::forget(int target, int origin, bool gets_only) {
   Table& at = table(target);
-  const std::lock_guard guard(at.mutex);
+  const SharedLockGuard held(&at.lock, &user_);
   OpenAccess* const end = at.entries + std::min(at.count, kEntries);
   OpenAccess* const kept = std::remove_if(at.entries, end, [&](const OpenAccess& entry) {
     return entry.origin == origin && (!gets_only || entry.kind == AccessKind::kGet);

@@ -12,8 +12,8 @@
 // An access is taken out by its origin in flush, unlock and fence, or by its target in MPI_Win_wait. Gets
 // with a request are looked for but not entered: only their request knows when they are over.
 //
-// Ownership: a table is written by any rank under its mutex. What is read from it is checked like all that
-// other ranks write. Thread safety: the tables have their mutexes; the object is guarded by the process lock.
+// Ownership: a table is written by any rank under its lock. What is read from it is checked like all that
+// other ranks write. Thread safety: the tables have their locks; the object is guarded by the process lock.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,9 @@
 
 #include "base/calls/function.hpp"
 #include "base/process.hpp"
+#include "base/system/shared_lock.hpp"
 #include "base/types.hpp"
 #include "rma/access/buffers.hpp"
-#include "rma/control/shared_mutex.hpp"
 
 namespace tasuki::rma {
 
@@ -52,8 +52,9 @@ class Conflicts {
  public:
   static std::size_t bytes_needed(int ranks);
 
-  /// `memory`: bytes_needed() bytes that all ranks map, zero at first.
-  Conflicts(std::byte* memory, int rank, int ranks) : tables_(memory), rank_(rank), ranks_(ranks) {}
+  /// `memory`: bytes_needed() bytes that all ranks map, zero at first. `user`: this rank, among those.
+  Conflicts(std::byte* memory, int rank, int ranks, const LockUser& user)
+      : tables_(memory), rank_(rank), ranks_(ranks), user_(user) {}
 
   /// An access begins: `what` with its origin, kind, operation and element. `enters`: it stays until it is
   /// forgotten. kErrRmaConflict where it meets another one.
@@ -73,7 +74,7 @@ class Conflicts {
   static constexpr std::size_t kRunsMax = 256;
 
   struct Table {
-    SharedMutex mutex;
+    SharedLock lock;
     std::uint32_t count;
     OpenAccess entries[kEntries];
   };
@@ -85,6 +86,7 @@ class Conflicts {
   std::byte* tables_;
   int rank_;
   int ranks_;
+  const LockUser& user_;
 };
 
 }  // namespace tasuki::rma

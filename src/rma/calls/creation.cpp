@@ -14,6 +14,7 @@
 #include "job/launcher.hpp"
 #include "link/link.hpp"
 #include "memory/symmetric_heap.hpp"
+#include "node/node.hpp"
 #include "object/objects.hpp"
 #include "p2p/remote_job.hpp"
 #include "placement/node_map.hpp"
@@ -283,7 +284,8 @@ Win* finish_window(Making& making, std::unique_ptr<SharedSegment> segment, const
     made->control.emplace(memory, *made->comm, making.rules);
     made->control->shared()->set_help(help_origin, made);
     if (finds_conflicts(comm))
-      made->conflicts = std::make_unique<Conflicts>(memory + conflicts_offset(comm), comm.rank, comm.size());
+      made->conflicts = std::make_unique<Conflicts>(memory + conflicts_offset(comm), comm.rank, comm.size(),
+                                                    comm.process.node.lock_user());
   } else {
     made->control.emplace(*made->comm, *made, *made->messenger);
   }

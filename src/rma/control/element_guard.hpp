@@ -23,15 +23,16 @@
 // barrier has its mark seen, and is waited for; one whose load comes behind it sees kChanging. Where a rank's
 // system cannot do that, the parts begin with kLocks.
 //
-// A rank waits for others only while these are amid a few instructions, and not without end: GuardWaits ends
-// the job where a word is none that a rank writes, or stays as it is for too long.
+// A rank waits for others only while these are amid a few instructions: each such wait is one for the holder
+// of a SharedLock, whose policy ends the job where that has died.
 //
 // Ownership: PartGuard and OriginMark lie in the window's control memory; ElementGuard is a view, valid as
 // long as the window. Thread safety: the shared fields are atomic, each names its writer.
 //
 // Invariants:
 //  1. A rank holds one lock at most, and while it holds one or its mark is set it waits for no other rank
-//     but a lock's holder.
+//     but a lock's holder. The rank that changes the way, which holds PartGuard::change, waits for marks too;
+//     no rank waits for it while its mark is set or it holds another lock.
 //  2. While the way is kLocks no rank combines words by instructions; before, none does it under locks.
 #pragma once
 
@@ -39,8 +40,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/system/shared_lock.hpp"
 #include "base/types.hpp"
-#include "rma/control/shared_mutex.hpp"
 
 namespace tasuki::rma {
 
@@ -51,17 +52,19 @@ enum class WordWay : std::uint32_t { kInstructions = 0, kChanging = 1, kLocks = 
 struct PartGuard {
   static constexpr std::size_t kBlockLocks = 16;  // a power of two; the blocks of memory take turns
   struct alignas(64) Lock {
-    SharedMutex mutex;
+    SharedLock lock;
   };
 
-  alignas(64) std::atomic<WordWay> way;  // writer: the rank that changes it
+  alignas(
+      64) std::atomic<WordWay> way;  // writer: the rank that changes it; kChanging while that holds `change`
+  SharedLock change;
   Lock pairs;
   Lock blocks[kBlockLocks];
 };
 
 /// Of one rank as an origin.
 struct alignas(64) OriginMark {
-  std::atomic<std::uint32_t> inside;  // writer: that rank, 1 while it combines words by instructions
+  SharedLock inside;  // taken by that rank alone, while it combines words by instructions
 };
 
 /// What all ranks of a window agree on when it is made.
@@ -77,35 +80,15 @@ struct GuardRules {
 /// a change of the way takes.
 GuardRules guard_rules(Count granularity, bool can_change);
 
-/// What becomes of a rank's wait for others that does not end.
-class GuardWaits {
- public:
-  /// How long a rank may be amid a few instructions, where others use its processor, too.
-  static constexpr std::int64_t kNanosecondsMax = 60'000'000'000;
-
-  explicit GuardWaits(std::int64_t longest_ns = kNanosecondsMax) : nanoseconds_max(longest_ns) {}
-  const std::int64_t nanoseconds_max;
-
-  /// Ends the job: `mark`, or `part`'s way, has a value that no rank writes.
-  [[noreturn]] virtual void end_damaged(const OriginMark& mark, std::uint32_t value) const = 0;
-  [[noreturn]] virtual void end_damaged(const PartGuard& part, std::uint32_t value) const = 0;
-  /// Ends the job: it has had the value that is waited on for more than nanoseconds_max.
-  [[noreturn]] virtual void end_late(const OriginMark& mark) const = 0;
-  [[noreturn]] virtual void end_late(const PartGuard& part) const = 0;
-
- protected:
-  ~GuardWaits() = default;
-};
-
 class ElementGuard {
  public:
   /// For a rank that knows that no other one combines elements there at this time.
   ElementGuard() = default;
   /// `marks`: of all `ranks` of the window; `own`: that of this rank. `base`: where the part's blocks begin.
   ElementGuard(PartGuard& part, OriginMark* marks, int own, int ranks, const std::byte* base,
-               const GuardRules& rules, const GuardWaits& waits)
+               const GuardRules& rules, const LockUser& user)
       : part_(&part),
-        waits_(&waits),
+        user_(&user),
         own_(marks + own),
         marks_(marks),
         ranks_(ranks),
@@ -121,14 +104,14 @@ class ElementGuard {
   /// combined under the locks of their blocks. REQUIRES: !is_alone().
   bool enter() const {
     if (part_->way.load(std::memory_order_acquire) == WordWay::kLocks) return false;
-    own_->inside.store(1, std::memory_order_relaxed);
+    own_->inside.hold(*user_);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // the change orders the processors
     if (part_->way.load(std::memory_order_acquire) == WordWay::kInstructions) [[likely]]
       return true;
-    wait_for_locks(*part_, *own_, *waits_);
-    return false;
+    own_->inside.unlock();
+    return enter_after_change(*part_, *own_, *user_);
   }
-  void leave() const { own_->inside.store(0, std::memory_order_release); }
+  void leave() const { own_->inside.unlock(); }
 
   /// Changes the way to kLocks, if it is not and the system does its part. REQUIRES: !is_alone(), and this
   /// rank has not entered.
@@ -145,24 +128,26 @@ class ElementGuard {
   /// The lock of the block in which the element at `place` begins, and how many bytes from there on are in
   /// the block.
   struct Block {
-    SharedMutex& mutex;
+    SharedLock& lock;
     Count bytes;
   };
   Block block_of(const std::byte* place) const {
     const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(place) - base_;
     const std::uintptr_t bytes = std::uintptr_t{1} << block_bits_;
-    return {part_->blocks[(offset >> block_bits_) % PartGuard::kBlockLocks].mutex,
+    return {part_->blocks[(offset >> block_bits_) % PartGuard::kBlockLocks].lock,
             static_cast<Count>(bytes - offset % bytes)};
   }
-  SharedMutex& pairs() const { return part_->pairs.mutex; }
+  SharedLock& pairs() const { return part_->pairs.lock; }
+  /// This rank, as the user of those locks.
+  const LockUser& user() const { return *user_; }
 
  private:
   // Static: no view has to lie in memory.
-  static void wait_for_locks(const PartGuard& part, OriginMark& own, const GuardWaits& waits);
+  static bool enter_after_change(PartGuard& part, OriginMark& own, const LockUser& user);
   void change_to_locks() const;
 
   PartGuard* part_ = nullptr;
-  const GuardWaits* waits_ = nullptr;
+  const LockUser* user_ = nullptr;
   OriginMark* own_ = nullptr;
   OriginMark* marks_ = nullptr;
   int ranks_ = 0;

@@ -24,7 +24,7 @@ std::size_t barrier_steps(int ranks) {
 }
 
 constexpr const char* kWhoseTurn = "whose turn it is to lock a window";
-/// How long tickets without an owner are taken for some that are being drawn.
+/// How long tickets without an owner are taken for some that changed while this rank looked.
 constexpr std::int64_t kOwnerlessNanosecondsMax = 1'000'000'000;
 
 std::uint64_t claim_of(std::uint32_t ticket) {
@@ -35,9 +35,9 @@ std::uint32_t ticket_of(std::uint64_t claim) {
   return static_cast<std::uint32_t>(claim);
 }
 
-/// Whether a rank has made it, and with a ticket before `ticket`.
+/// Whether a rank has made it, and with a ticket before `ticket`, as far as that is known.
 bool comes_before(std::uint64_t claim, std::uint32_t ticket) {
-  return claim != 0 && static_cast<std::int32_t>(ticket_of(claim) - ticket) < 0;
+  return claim == kMovesClaim || (claim != 0 && static_cast<std::int32_t>(ticket_of(claim) - ticket) < 0);
 }
 
 }  // namespace
@@ -57,6 +57,7 @@ void SharedControl::begin(std::byte* memory, int ranks, WordWay way) {
 
 SharedControl::SharedControl(std::byte* memory, Comm& comm, const GuardRules& rules)
     : comm_(&comm),
+      user_(&comm.process.node.lock_user()),
       rank_(comm.rank),
       size_(comm.size()),
       rules_(rules),
@@ -134,10 +135,10 @@ bool SharedControl::has_owners(int target, bool exclusive, std::uint32_t ticket)
   std::uint32_t owners = 0;
   bool owns_turn = false;
   for (int rank = 0; rank < size_; ++rank) {
-    const std::uint64_t its = claim(rank, target).load(std::memory_order_relaxed);
+    const std::uint64_t its = claim(rank, target).load(std::memory_order_acquire);
     if (!comes_before(its, ticket)) continue;
     ++owners;
-    owns_turn = owns_turn || ticket_of(its) == present;
+    owns_turn = owns_turn || its == kMovesClaim || ticket_of(its) == present;
   }
   return exclusive ? owners >= ticket - present : owns_turn;
 }
@@ -185,6 +186,7 @@ void SharedControl::lock(int target, bool exclusive) {
   std::uint64_t found = state.tickets.load(std::memory_order_relaxed);
   LockTickets tickets;
   bool enters = false;
+  claim(rank_, target).store(kMovesClaim, std::memory_order_relaxed);  // the next instruction publishes it
   do {
     tickets = LockTickets::of(found);
     enters = !exclusive && tickets.entered_readers == tickets.next;
@@ -201,9 +203,10 @@ void SharedControl::lock(int target, bool exclusive) {
 
 void SharedControl::unlock(int target, bool exclusive) {
   TargetState& state = targets_[target];
-  claim(rank_, target).store(0, std::memory_order_relaxed);
+  claim(rank_, target).store(kMovesClaim, std::memory_order_relaxed);
   if (exclusive) admit_next_reader(state);
   state.done.fetch_add(1);
+  claim(rank_, target).store(0, std::memory_order_release);
   if (state.waiting.load() != 0) wake_all();
 }
 
@@ -284,38 +287,6 @@ void SharedControl::leave() {
 
 void SharedControl::damaged(int rank, const char* what) const {
   comm_->process.launcher.end_damaged(comm_->endpoint(rank), what);
-}
-
-void SharedControl::end_damaged(const OriginMark& mark, std::uint32_t value) const {
-  const std::string what =
-      "whether it is amid an accumulate is " + std::to_string(value) + ", expected 0 or 1";
-  damaged(static_cast<int>(&mark - marks_), what.c_str());
-}
-
-void SharedControl::end_damaged(const PartGuard& part, std::uint32_t value) const {
-  const std::string what =
-      "how accumulates at it stay atomic is way " + std::to_string(value) + ", expected 0 to 2";
-  damaged(static_cast<int>(&part - parts_), what.c_str());
-}
-
-void SharedControl::end_late(const OriginMark& mark) const {
-  give_up("rank " + std::to_string(comm_->endpoint(static_cast<int>(&mark - marks_))) +
-          " has been amid an accumulate");
-}
-
-void SharedControl::end_late(const PartGuard& part) const {
-  give_up("a rank has been about to change how accumulates at rank " +
-          std::to_string(comm_->endpoint(static_cast<int>(&part - parts_))) + " stay atomic");
-}
-
-void SharedControl::give_up(const std::string& what) const {
-  Launcher& launcher = comm_->process.launcher;
-  launcher.abort(1,
-                 "rank " + std::to_string(comm_->process.rank) + ": " + what + " for " +
-                     std::to_string(nanoseconds_max / 1'000'000'000) +
-                     " s, which takes a few instructions: it is stopped or dead, or the window's memory is "
-                     "damaged; look at what that rank does");
-  __builtin_unreachable();  // gcc does not see that a virtual function never returns
 }
 
 }  // namespace tasuki::rma

@@ -16,7 +16,7 @@
 // Invariants of a TargetState:
 //  1. entered_readers <= next and done <= next; done counts tickets that are over.
 //  2. A writer holds the lock when done == its ticket, a reader when entered_readers reached its ticket.
-//  3. Each ticket that is not over stands in the claim of the rank that drew it.
+//  3. Each ticket that is not over stands in the claim of the rank that drew it, or that is kMovesClaim.
 //  4. What others write is not trusted: a rank that waits checks whether the value can be right, and ends the
 //  job if not.
 #pragma once
@@ -69,11 +69,13 @@ struct alignas(64) Leavers {
   std::atomic<std::uint32_t> count;
 };
 
-/// What an origin has drawn at a target: a ticket and 1 above it while it waits or holds the lock, else 0.
+/// What an origin has drawn at a target: a ticket and 1 above it while it waits or holds the lock;
+/// kMovesClaim while it draws one or gives one back, at any instruction of which it may be stopped; else 0.
 /// Writer: the origin.
 using Claim = std::atomic<std::uint64_t>;
+inline constexpr std::uint64_t kMovesClaim = std::uint64_t{2} << 32;
 
-class SharedControl final : GuardWaits {
+class SharedControl final {
  public:
   static std::size_t bytes_needed(int ranks);
 
@@ -98,7 +100,7 @@ class SharedControl final : GuardWaits {
   /// rank may combine at once.
   ElementGuard element_guard(int target, const std::byte* base, bool among_threads) const {
     if (size_ == 1 && !among_threads) return {};
-    return {parts_[target], marks_, rank_, size_, base, rules_, *this};
+    return {parts_[target], marks_, rank_, size_, base, rules_, *user_};
   }
 
   // Passive targets. lock() returns once it is held; the user's locks do not nest.
@@ -137,8 +139,8 @@ class SharedControl final : GuardWaits {
   template <class Done>
   void wait(Awaited what, int rank, Done&& done);
   Claim& claim(int origin, int target) const;
-  /// Whether the tickets that are to be over before `ticket` have owners. Not for a moment where one is being
-  /// drawn; nor ever again where a counter was overwritten.
+  /// Whether the tickets that are to be over before `ticket` have owners, or may have: never again where a
+  /// counter was overwritten.
   bool has_owners(int target, bool exclusive, std::uint32_t ticket) const;
   /// The ticket whose turn it is to read or, exclusively, to write.
   static std::uint32_t turn(const TargetState& state, bool exclusive) {
@@ -157,13 +159,9 @@ class SharedControl final : GuardWaits {
       damaged(rank, what);
   }
   [[noreturn]] void damaged(int rank, const char* what) const;
-  [[noreturn]] void end_damaged(const OriginMark& mark, std::uint32_t value) const override;
-  [[noreturn]] void end_damaged(const PartGuard& part, std::uint32_t value) const override;
-  [[noreturn]] void end_late(const OriginMark& mark) const override;
-  [[noreturn]] void end_late(const PartGuard& part) const override;
-  [[noreturn]] void give_up(const std::string& what) const;
 
   Comm* comm_;
+  const LockUser* user_;
   int rank_;
   int size_;
   GuardRules rules_;
@@ -174,7 +172,7 @@ class SharedControl final : GuardWaits {
   PostedCopy* copies_;  // by target
   BarrierFlag* flags_;  // by rank and step
   PairState* pairs_;
-  Claim* claims_;  // by origin and target; relaxed
+  Claim* claims_;  // by origin and target
   Help help_ = nullptr;
   void* help_context_ = nullptr;
   std::uint32_t barriers_ = 0;

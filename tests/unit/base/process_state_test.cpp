@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <thread>
 
 namespace tasuki {
 namespace {
@@ -73,6 +76,32 @@ TEST(ProcessState, AnyTextIsRead) {
     EXPECT_FALSE(parse_process_state(none).known()) << none;
     EXPECT_FALSE(parse_process_state(none).ended()) << none;
   }
+}
+
+// It is a zombie then that has not ended: a second thread is left.
+TEST(ProcessState, AProcessOutlivesItsFirstThread) {
+  const int child = fork();
+  if (child == 0) {
+    std::thread([] { pause(); }).detach();
+    syscall(SYS_exit, 0);  // of this thread alone
+  }
+  const ProcessIdentity process{child, state_of_process(child).start_ticks, own_numbering()};
+  while (state_of_process(child).letter != 'Z') usleep(1000);
+  EXPECT_FALSE(has_ended(process, own_numbering()));
+  kill(child, SIGKILL);
+  while (!has_ended(process, own_numbering())) usleep(1000);
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(has_ended(process, own_numbering()));
+}
+
+TEST(ProcessState, ANumberMayBeAnothersLaterOrElsewhere) {
+  ProcessIdentity process = ProcessIdentity::own();
+  EXPECT_EQ(process.pid, getpid());
+  EXPECT_FALSE(has_ended(process, own_numbering()));
+  ++process.start_ticks;
+  EXPECT_TRUE(has_ended(process, own_numbering()));
+  EXPECT_FALSE(has_ended(process, own_numbering() + 1)) << "this process cannot see those";
+  EXPECT_FALSE(has_ended({}, 0));
 }
 
 }  // namespace

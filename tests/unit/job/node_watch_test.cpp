@@ -167,7 +167,7 @@ TEST(NodeWatch, AProcessOfTheOwnNodeIsWatched) {
   }
   std::atomic<std::uint32_t> finalized{0};
   std::string error;
-  const PeerWatch::Peer peer{7, child, state_of_process(child).start_ticks, &finalized};
+  const PeerWatch::Peer peer{7, {child, state_of_process(child).start_ticks, own_numbering()}, &finalized};
   ASSERT_TRUE(ring.start(0, {peer}, &error)) << error;
   kill(child, SIGKILL);
   EXPECT_EQ(ring.said.wait_for(1)[0],

@@ -62,12 +62,12 @@ TEST(WireValues, LinesAreReadByTheirKeys) {
   EXPECT_TRUE(parse_pmi1("no key").empty());
 }
 
-RankCard card(std::uint64_t machine, std::uint64_t pid_namespace, std::uint32_t user) {
+RankCard card(std::uint64_t machine, std::uint64_t numbering, std::uint32_t user) {
   RankCard card;
   card.machine = machine;
-  card.pid_namespace = pid_namespace;
+  card.process.numbering = numbering;
   card.user = user;
-  card.pid = 100;
+  card.process.pid = 100;
   card.host = "node" + std::to_string(machine);
   return card;
 }
@@ -75,7 +75,7 @@ RankCard card(std::uint64_t machine, std::uint64_t pid_namespace, std::uint32_t 
 TEST(RankCards, ComeBack) {
   RankCard sent = card(~0ull, 4026531836, 1000);
   sent.network_namespace = 4026531840;
-  sent.start_ticks = 123456789;
+  sent.process.start_ticks = 123456789;
   sent.memory_fd = 7;
   sent.memory_id = ~1ull;
   sent.job_id = 5;

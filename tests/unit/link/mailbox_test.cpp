@@ -91,6 +91,19 @@ TEST_F(Mailboxes, AFullOneIsTold) {
   EXPECT_NE(error_.find("more than 1024 processes"), std::string::npos) << error_;
   mine->header().slots[500].state.store(SlotState::kFree);
   EXPECT_NE(open(*mine, *other), nullptr) << error_;
+  // One that died before it had written who it is; and one that is about to.
+  const int child = fork();
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  const auto claim = [&](int slot, int process) {
+    mine->header().slots[slot].state.store(static_cast<SlotState>(process << kSlotStateBits | 1));
+  };
+  claim(500, getpid());
+  EXPECT_EQ(open(*mine, *other), nullptr);
+  claim(700, child);
+  const auto late = open(*mine, *other);
+  ASSERT_NE(late, nullptr) << error_;
+  EXPECT_EQ(mine->header().slots[700].state.load(), SlotState::kOpen);
 }
 
 TEST_F(Mailboxes, WhatCannotBeReachedIsTold) {

@@ -3,6 +3,8 @@
 #include "memory/range_table.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -13,10 +15,13 @@
 #include <thread>
 #include <vector>
 
+#include "support/lock_users.hpp"
+
 namespace tasuki {
 namespace {
 
 constexpr std::uint64_t kFile = 7;
+const TestLockUser kUsers[] = {{0, 4}, {1, 4}, {2, 4}, {3, 4}};
 
 class Memory {
  public:
@@ -33,10 +38,16 @@ class Memory {
   std::byte* base_;
 };
 
+/// In the second line of the key's bucket.
+SharedLock& gate_of(const Memory& memory, std::uint64_t key) {
+  constexpr std::size_t kBucketBytes = RangeTable::bytes_needed(0) / kRangeBuckets;
+  return *reinterpret_cast<SharedLock*>(memory.base() + key % kRangeBuckets * kBucketBytes + 64);
+}
+
 TEST(RangeTable, SharedRangesOverlapAndExclusiveOnesDoNot) {
   const Memory memory(2);
-  RangeTable one(memory.base(), 2, 0, kFile);
-  RangeTable two(memory.base(), 2, 1, kFile);
+  RangeTable one(memory.base(), 2, 0, kFile, kUsers[0]);
+  RangeTable two(memory.base(), 2, 1, kFile, kUsers[1]);
   const int shared = one.hold_shared(0, 100);
   ASSERT_NE(shared, RangeTable::kNone);
   const int also = two.hold_shared(50, 150);
@@ -61,8 +72,8 @@ TEST(RangeTable, SharedRangesOverlapAndExclusiveOnesDoNot) {
 
 TEST(RangeTable, KeysHaveNothingToDoWithEachOther) {
   const Memory memory(2);
-  RangeTable one(memory.base(), 2, 0, kFile);
-  RangeTable two(memory.base(), 2, 1, kFile + kRangeBuckets);  // in the same bucket
+  RangeTable one(memory.base(), 2, 0, kFile, kUsers[0]);
+  RangeTable two(memory.base(), 2, 1, kFile + kRangeBuckets, kUsers[1]);  // in the same bucket
   EXPECT_TRUE(one.admit(one.queue(0, 100, true)));
   EXPECT_TRUE(two.admit(two.queue(0, 100, true)));
 }
@@ -70,7 +81,8 @@ TEST(RangeTable, KeysHaveNothingToDoWithEachOther) {
 TEST(RangeTable, RequestsThatConflictAreServedInTheirOrder) {
   const Memory memory(4);
   std::vector<RangeTable> tables;
-  for (int member = 0; member < 4; ++member) tables.emplace_back(memory.base(), 4, member, kFile);
+  for (int member = 0; member < 4; ++member)
+    tables.emplace_back(memory.base(), 4, member, kFile, kUsers[member]);
   const int held = tables[0].hold_shared(0, 10);
   const int writer = tables[1].queue(0, 10, true);
   const int reader = tables[2].queue(5, 15, false);  // not past the writer that came before it
@@ -94,7 +106,7 @@ TEST(RangeTable, RequestsThatConflictAreServedInTheirOrder) {
 
 TEST(RangeTable, AMemberHasSoManySlots) {
   const Memory memory(1);
-  RangeTable table(memory.base(), 1, 0, kFile);
+  RangeTable table(memory.base(), 1, 0, kFile, kUsers[0]);
   for (std::size_t slot = 0; slot < kRangeSlots; ++slot)
     EXPECT_NE(table.hold_shared(0, 1), RangeTable::kNone);
   EXPECT_EQ(table.hold_shared(0, 1), RangeTable::kNone);
@@ -131,7 +143,7 @@ TEST(RangeTable, NobodyIsWhereAnotherHasARangeForHimself) {
   std::vector<std::thread> threads;
   for (int member = 0; member < kMembers; ++member) {
     threads.emplace_back([&, member] {
-      RangeTable table(memory.base(), kMembers, member, kFile);
+      RangeTable table(memory.base(), kMembers, member, kFile, kUsers[member]);
       std::mt19937 random(static_cast<unsigned>(member));
       for (int round = 0; round < 4000; ++round) {
         const bool exclusive = random() % 4 == 0;
@@ -161,7 +173,10 @@ TEST(RangeTable, ItGoesOnWhateverOthersWroteThere) {
   int seen = 0;
   for (int round = 0; round < 200; ++round) {
     for (std::size_t byte = 0; byte < memory.bytes(); ++byte) memory.base()[byte] = std::byte(random());
-    RangeTable table(memory.base(), 2, static_cast<int>(random() % 2), random() | 1);
+    const std::uint64_t key = random() | 1;
+    new (&gate_of(memory, key)) SharedLock{};
+    const auto self = static_cast<int>(random() % 2);
+    RangeTable table(memory.base(), 2, self, key, kUsers[self]);
     const int slot = table.queue(0, 10, random() % 2 == 0);
     if (slot != RangeTable::kNone) table.admit(slot);
     table.notify();
@@ -170,9 +185,21 @@ TEST(RangeTable, ItGoesOnWhateverOthersWroteThere) {
   }
   EXPECT_EQ(seen, 200);
   Memory whole(2);
-  RangeTable table(whole.base(), 2, 0, kFile);
+  RangeTable table(whole.base(), 2, 0, kFile, kUsers[0]);
   table.admit(table.queue(0, 10, true));
   EXPECT_EQ(table.damaged(), RangeTable::kNone);
+}
+
+TEST(RangeTableDeathTest, AMemberThatDiedBehindTheGateEndsTheJob) {
+  const Memory memory(2);
+  const int child = fork();
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  gate_of(memory, kFile).lock(kUsers[1]);
+  const TestLockUser user(0, 2, {{}, {child, 0, own_numbering()}});
+  RangeTable table(memory.base(), 2, 0, kFile, user);
+  EXPECT_NE(table.hold_shared(0, 10), RangeTable::kNone) << "which needs no gate";
+  EXPECT_EXIT(table.queue(0, 10, true), testing::ExitedWithCode(7), "user 1 died while it held a lock");
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include "rma/access/accumulate.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cfloat>
@@ -10,12 +12,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "base/predefined.hpp"
 #include "datatype/call/api.hpp"
 #include "object/objects.hpp"
+#include "support/lock_users.hpp"
 #include "support/world.hpp"
 
 namespace tasuki::rma {
@@ -72,41 +76,28 @@ void clear_padding(const Datatype& type, std::vector<std::byte>* packed) {
 
 constexpr int kCount = 300;
 
-/// Says on standard error what was waited for in vain.
-class TestWaits final : public GuardWaits {
- public:
-  explicit TestWaits(std::int64_t nanoseconds) : GuardWaits(nanoseconds) {}
-  [[noreturn]] void end_damaged(const OriginMark&, std::uint32_t value) const override {
-    end("damaged mark", value);
-  }
-  [[noreturn]] void end_damaged(const PartGuard&, std::uint32_t value) const override {
-    end("damaged way", value);
-  }
-  [[noreturn]] void end_late(const OriginMark&) const override { end("late mark", 1); }
-  [[noreturn]] void end_late(const PartGuard&) const override { end("late way", 1); }
-
- private:
-  [[noreturn]] static void end(const char* what, std::uint32_t value) {
-    std::fprintf(stderr, "%s %u\n", what, value);
-    std::_Exit(7);
-  }
-};
-
 /// What `ranks` origins and one target share, as a window has it.
 struct Shared {
   explicit Shared(int ranks, GuardRules its_rules = {})
       : marks(static_cast<std::size_t>(ranks)), rules(its_rules) {
+    for (int rank = 0; rank < ranks; ++rank) users.push_back(std::make_unique<TestLockUser>(rank, ranks));
     part.way.store(rules.first);
     can_change = allow_barriers_of_others();
   }
   ElementGuard guard(int rank, const std::byte* base) {
-    return {part, marks.data(), rank, static_cast<int>(marks.size()), base, rules, waits};
+    return {part,
+            marks.data(),
+            rank,
+            static_cast<int>(marks.size()),
+            base,
+            rules,
+            *users[static_cast<std::size_t>(rank)]};
   }
 
   PartGuard part{};
   std::vector<OriginMark> marks;
   GuardRules rules;
-  TestWaits waits{GuardWaits::kNanosecondsMax};
+  std::vector<std::unique_ptr<TestLockUser>> users;
   bool can_change;
 };
 
@@ -329,31 +320,36 @@ TEST(Accumulate, TheGranularityIsThatOfTheBlocks) {
   EXPECT_EQ(guard_rules(1000, true).first, WordWay::kLocks);
 }
 
-// No wait for another rank is without end: not for one that died amid an instruction or a change of the way,
-// nor for a word that was overwritten.
-TEST(ElementGuardDeathTest, EndsAWaitForARankThatIsGone) {
-  constexpr std::int64_t kShort = 1'000'000;
-  const TestWaits waits(kShort);
+// A rank that died amid an instruction, or amid a change of the way, ends the wait for it.
+TEST(ElementGuardDeathTest, EndsAWaitForARankThatDied) {
   Shared shared(2);
   if (!shared.can_change) GTEST_SKIP() << "the system runs no barriers of other processes";
-  const auto guard = [&] {
-    return ElementGuard(shared.part, shared.marks.data(), 0, 2, nullptr, shared.rules, waits);
-  };
+  const int child = fork();
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  const TestLockUser user(0, 2, {{}, {child, 0, own_numbering()}});
+  const ElementGuard guard(shared.part, shared.marks.data(), 0, 2, nullptr, shared.rules, user);
   const auto exits = testing::ExitedWithCode(7);
-  const auto set = [&](WordWay way, std::uint32_t other_is_inside) {
+  const char* const dead = "user 1 died while it held a lock";
+  shared.marks[1].inside.hold(*shared.users[1]);
+  EXPECT_EXIT(guard.demand_locks(), exits, dead);
+  shared.marks[1].inside.unlock();
+  shared.part.change.lock(*shared.users[1]);
+  shared.part.way.store(WordWay::kChanging);
+  EXPECT_EXIT(guard.demand_locks(), exits, dead);
+  EXPECT_EXIT(static_cast<void>(guard.enter()), exits, dead);
+}
+
+TEST(ElementGuardDeathTest, EndsTheJobWhereTheWayIsDamaged) {
+  for (const WordWay way : {WordWay::kChanging, WordWay{9}}) {  // which nobody changes
+    Shared shared(2);
     shared.part.way.store(way);
-    shared.marks[1].inside.store(other_is_inside);
-  };
-  set(WordWay::kInstructions, 1);
-  EXPECT_EXIT(guard().demand_locks(), exits, "late mark");
-  set(WordWay::kInstructions, 77);
-  EXPECT_EXIT(guard().demand_locks(), exits, "damaged mark 77");
-  set(WordWay::kChanging, 0);
-  EXPECT_EXIT(guard().demand_locks(), exits, "late way");
-  EXPECT_EXIT(static_cast<void>(guard().enter()), exits, "late way");
-  set(WordWay{9}, 0);
-  EXPECT_EXIT(guard().demand_locks(), exits, "damaged way 9");
-  EXPECT_EXIT(static_cast<void>(guard().enter()), exits, "damaged way 9");
+    const ElementGuard guard = shared.guard(0, nullptr);
+    const std::string told = "how words of a window are combined is " +
+                             std::to_string(static_cast<int>(way)) + ", which none of them writes";
+    EXPECT_EXIT(guard.demand_locks(), testing::ExitedWithCode(7), told);
+    EXPECT_EXIT(static_cast<void>(guard.enter()), testing::ExitedWithCode(7), told);
+  }
 }
 
 void check_compare_and_swap(const ElementGuard& guard) {
@@ -383,13 +379,6 @@ TEST(Accumulate, CompareAndSwapTakesTheSameWays) {
     check_compare_and_swap(shared.guard(1, nullptr));
   }
   EXPECT_FALSE(can_compare_and_swap(*basic_info(kMpiDouble)));
-}
-
-// A rank that died amid an operation keeps the lock.
-TEST(SharedMutexDeathTest, ALockThatIsNotGivenBackEndsTheProgram) {
-  SharedMutex mutex;
-  mutex.lock();
-  EXPECT_DEATH(mutex.lock(1'000'000), "a rank of this node has held a lock of a window's elements for 0 s");
 }
 
 }  // namespace

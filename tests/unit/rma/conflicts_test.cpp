@@ -9,6 +9,7 @@
 
 #include "base/predefined.hpp"
 #include "object/objects.hpp"
+#include "support/lock_users.hpp"
 #include "support/world.hpp"
 
 namespace tasuki::rma {
@@ -82,8 +83,9 @@ struct Tables {
 
   Process& process;
   std::vector<std::byte> memory;
-  Conflicts first{memory.data(), 0, 2};
-  Conflicts second{memory.data(), 1, 2};
+  const TestLockUser users[2] = {{0, 2}, {1, 2}};
+  Conflicts first{memory.data(), 0, 2, users[0]};
+  Conflicts second{memory.data(), 1, 2, users[1]};
 };
 
 TEST(Conflicts, LastUntilTheyAreCompleted) {

@@ -323,19 +323,34 @@ TEST(DamagedWindows, ALockThatWaitsForATicketWhichNobodyHasIsTold) {
   }
 }
 
+/// The claim of rank 1 at its own part, which ends the control memory of two ranks.
+rma::Claim& last_claim(Win* win) {
+  return reinterpret_cast<rma::Claim*>(win->segment->base() + rma::SharedControl::bytes_needed(2))[-1];
+}
+
+// Also where the holder is stopped amid the instructions that draw its ticket or give it back.
+void hold_for_long(int lock_type, bool is_amid) {
+  const auto body = [&](Process& process) {
+    Rank rank(process);
+    lock_after(
+        rank, lock_type,
+        [&](Win* win) {
+          api::win_lock(process, kExclusive, 1, 0, win);
+          EXPECT_EQ(last_claim(win).load(), std::uint64_t{1} << 32);
+          if (is_amid) last_claim(win).store(rma::kMovesClaim);
+        },
+        [&](Win* win) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+          api::win_unlock(process, 1, win);
+        });
+  };
+  const Ending ending = run_in_child([&] { run_ranks(2, body); }, kSecondsMax);
+  EXPECT_EQ(ending.how, Ended::kWell) << ending.text;
+}
+
 TEST(DamagedWindows, ALockThatIsHeldForLongIsWaitedFor) {
   for (const int lock_type : {kExclusive, kShared}) {
-    const auto body = [&](Process& process) {
-      Rank rank(process);
-      lock_after(
-          rank, lock_type, [&](Win* win) { api::win_lock(process, kExclusive, 1, 0, win); },
-          [&](Win* win) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-            api::win_unlock(process, 1, win);
-          });
-    };
-    const Ending ending = run_in_child([&] { run_ranks(2, body); }, kSecondsMax);
-    EXPECT_EQ(ending.how, Ended::kWell) << ending.text;
+    for (const bool is_amid : {false, true}) hold_for_long(lock_type, is_amid);
   }
 }
 

@@ -1,0 +1,151 @@
+/* Holding what other ranks wait for: locks FILE WHAT
+ *
+ * Rank 0 stops amid WHAT, while it holds a lock or has half written what others read: it reads from a page
+ * that it may not read, and the handler of that fault stops it. Every rank says its process number first. The
+ * test kills rank 0 then, or lets it go on: then the page can be read, and all ends well.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../ranks/check.h"
+
+enum { kBytes = 1 << 20, kPage = 4096, kMany = 64 };
+
+static int rank, ranks;
+static char* trap; /* a page that rank 0 may not read until it has gone on; others may */
+
+static void stop(int number, siginfo_t* info, void* context) {
+  (void)number, (void)context;
+  if ((char*)info->si_addr < trap || (char*)info->si_addr >= trap + kBytes) _exit(3);
+  raise(SIGSTOP);
+  mprotect(trap, kBytes, PROT_READ | PROT_WRITE);
+}
+
+static void set_trap(void) {
+  struct sigaction action = {.sa_sigaction = stop, .sa_flags = SA_SIGINFO};
+  trap = mmap(NULL, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(trap != MAP_FAILED, "mmap");
+  for (int i = 0; i < kBytes / 8; ++i) ((long*)trap)[i] = 1;
+  if (rank != 0) return;
+  sigaction(SIGSEGV, &action, NULL);
+  CHECK(mprotect(trap, kBytes, PROT_NONE) == 0, "mprotect");
+}
+
+/* Rank 0 has stopped when the others come here, or will soon. */
+static void after_rank_0(void) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank != 0) usleep(200000);
+}
+
+/* Accumulates: `first` elements of rank 0, `others` of each other rank, to rank 1's part. */
+static void accumulate(MPI_Datatype type, MPI_Op op, int first, int others) {
+  MPI_Win window;
+  char* part;
+  MPI_Aint lower, extent;
+  MPI_Type_get_extent(type, &lower, &extent);
+  MPI_Win_allocate(kMany * extent, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &part, &window);
+  memset(part, 0, (size_t)(kMany * extent));
+  MPI_Win_lock_all(0, window);
+  after_rank_0();
+  for (int turn = 0; turn < 3; ++turn) {
+    MPI_Accumulate(trap, rank == 0 ? first : others, type, 1, 0, rank == 0 ? first : others, type, op,
+                   window);
+    MPI_Win_flush(1, window);
+  }
+  MPI_Win_unlock_all(window);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1 && type == MPI_LONG) CHECK(*(long*)part == 3 * ranks, "sum %ld", *(long*)part);
+  MPI_Win_free(&window);
+}
+
+static void lock_window(void) {
+  MPI_Win window;
+  long* part;
+  MPI_Win_allocate(sizeof *part, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &part, &window);
+  *part = 0;
+  after_rank_0();
+  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window);
+  MPI_Put(trap, 1, MPI_LONG, 1, 0, 1, MPI_LONG, window);
+  MPI_Win_unlock(1, window);
+  MPI_Win_free(&window);
+}
+
+/* A large put, which the target helps with while it waits. */
+static void put(void) {
+  MPI_Win window;
+  char* part;
+  MPI_Win_allocate(kBytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &part, &window);
+  MPI_Win_fence(0, window);
+  if (rank == 0) MPI_Put(trap, kBytes, MPI_CHAR, 1, 0, kBytes, MPI_CHAR, window);
+  MPI_Win_fence(0, window);
+  if (rank == 1) CHECK(((long*)part)[kBytes / 8 - 1] == 1, "the end of what was put");
+  MPI_Win_free(&window);
+}
+
+/* Every second long of a file, in reads, changes and writes of ranges that the ranks lock. */
+static void write_ranges(const char* path) {
+  MPI_File file;
+  MPI_Info info;
+  MPI_Datatype every_second;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "romio_ds_write", "enable");
+  MPI_Type_create_resized(MPI_LONG, 0, 2 * sizeof(long), &every_second);
+  MPI_Type_commit(&every_second);
+  MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, info,
+                &file);
+  MPI_File_set_size(file, kBytes);
+  MPI_File_set_view(file, 0, MPI_LONG, every_second, "native", info);
+  after_rank_0();
+  const int error = MPI_File_write_at(file, 0, trap, kMany * 8, MPI_LONG, MPI_STATUS_IGNORE);
+  CHECK(error == MPI_SUCCESS, "MPI_File_write_at: %d", error);
+  MPI_File_close(&file);
+  MPI_Type_free(&every_second);
+  MPI_Info_free(&info);
+}
+
+static void bcast(int bytes) {
+  char into[kPage] = {0};
+  for (int turn = 0; turn < 3; ++turn) MPI_Bcast(rank == 0 ? trap : into, bytes, MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (rank != 0) CHECK(*(long*)into == 1, "what was sent");
+}
+
+static void send_all(int bytes) {
+  char* into = malloc(kBytes);
+  if (rank == 0) {
+    for (int to = 1; to < ranks; ++to) MPI_Send(trap, bytes, MPI_CHAR, to, 0, MPI_COMM_WORLD);
+  } else {
+    MPI_Recv(into, bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(*(long*)into == 1, "what was sent");
+  }
+  free(into);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  CHECK(argc == 3 && ranks > 1, "usage: locks FILE WHAT, with more ranks than one");
+  const char* what = argv[2];
+  set_trap();
+  printf("%d %d\n", rank, (int)getpid());
+  fflush(stdout);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (strcmp(what, "elements") == 0) accumulate(MPI_LONG, MPI_SUM, kMany, kMany);
+  if (strcmp(what, "pairs") == 0) accumulate(MPI_DOUBLE_INT, MPI_MINLOC, kMany, kMany);
+  if (strcmp(what, "odd") == 0) accumulate(MPI_LONG_DOUBLE, MPI_SUM, 1, 1);
+  if (strcmp(what, "instruction") == 0) accumulate(MPI_LONG, MPI_SUM, 1, kMany); /* others change the way */
+  if (strcmp(what, "window") == 0) lock_window();
+  if (strcmp(what, "put") == 0) put();
+  if (strcmp(what, "ranges") == 0) write_ranges(argv[1]);
+  if (strcmp(what, "flags") == 0) bcast(64);
+  if (strcmp(what, "stages") == 0) bcast(kPage);
+  if (strcmp(what, "ring") == 0) send_all(1000);
+  if (strcmp(what, "copy") == 0) send_all(kBytes);
+  MPI_Finalize();
+  if (rank == 0) printf("all ended well\n");
+  return 0;
+}
