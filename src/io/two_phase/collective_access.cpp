@@ -140,8 +140,8 @@ Task Meeting::tell(bool takes_part) {
     if (dense != nullptr) mine.data = memory.locate(dense, bytes).address;
     if (mine.data == 0 && mine.bytes <= file_.hints.collective_buffer_bytes) {
       staging_.allocate(mine.bytes);
-      mine.staged = 1;
       if (staging_.at() != nullptr) mine.data = memory.locate(staging_.at(), bytes).address;
+      mine.staged = mine.data != 0 ? 1 : 0;
     }
   }
   if (const Code code = co_await gather_bytes(course_, comm_, &mine, facts_.data(), sizeof mine))

@@ -189,6 +189,13 @@ TEST(TwoPhase, OnTwoNodes) {
   options.nodes = {0, 1, 1, 0};
   expect_oracle({.ranks = 4, .rounds = 20, .block_max = 7, .elements_max = 200}, options);
 }
+// Nobody else could reach its data, and there is no symmetric memory to stage them in.
+TEST(TwoPhase, ARankAloneOnItsNodeHasPrivateMemory) {
+  WorldOptions options;
+  options.nodes = {0, 1, 0};
+  options.odd_ranks_private = true;
+  expect_oracle({.ranks = 3, .rounds = 20, .block_max = 7, .elements_max = 200}, options);
+}
 TEST(TwoPhase, ManySlicesOfShortRuns) {
   expect_oracle({.ranks = 3,
                  .rounds = kSanitized ? 1 : 3,
