@@ -533,7 +533,7 @@ def one_round(random, number):
         if operation.is_persistent:
             mpi.Request_free(operation.request)
     for place in places:
-        mpi.Comm_free(mpi.inout(place.handle))
+        place.free()
     for tool in tools:
         tool.free()
 

@@ -7,7 +7,6 @@ that are under way on all of them at once must each arrive on their own.
 
 import ctypes
 import random as random_module
-import socket
 import zlib
 
 from mpi import MPI as mpi
@@ -27,8 +26,8 @@ DELETE = ctypes.CFUNCTYPE(ctypes.c_int, mpi.handle, ctypes.c_int, ctypes.c_void_
 
 
 def hosts_of_ranks():
-    """A number of each rank's host."""
-    own = zlib.crc32(socket.gethostname().encode()) & 0x7FFFFFFF
+    """A number of each rank's host, or of the part of it that mpiexec --nodes takes for one."""
+    own = zlib.crc32(mpi.Get_processor_name()[0].encode()) & 0x7FFFFFFF
     numbers = (ctypes.c_int * mpi.size)()
     mpi.Allgather((ctypes.c_int * 1)(own), 1, mpi.INT, numbers, 1, mpi.INT, mpi.COMM_WORLD)
     return list(numbers)

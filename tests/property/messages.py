@@ -3,13 +3,17 @@
 
 From the seed all ranks know which messages are sent: by whom, to whom, in which order, mode, tag and size.
 The receives are each rank's own: posted early or late, with or without wildcards, persistent, by probe or
-matched probe. So who gets what is not determined, but much about it is:
+matched probe; some are cancelled while messages come. Requests of some sends are freed at once. So who
+gets what is not determined, but much about it is:
 
 1. every message arrives exactly once, whole, with its source, tag and size;
 2. a receive that got a message from some source was not posted after another one that got a later message
 of that
    source although both fit the earlier one (no overtaking, on either side);
 3. when all have arrived, what is still posted can be cancelled.
+
+Partitioned messages go between all of this (Channel), several times each, in parts of the sender's and of the
+receiver's own, in any order.
 """
 
 import ctypes
@@ -23,6 +27,7 @@ from places import make_places
 
 SIZES = [0, 1, 7, 8, 32, 39, 40, 41, 64, 100, 500, 1000, 1024, 1025, 4096, 9000, 16384, 16385, 70000, 300000]
 TEXT = bytes(range(251)) * 1300
+LONG_TEXT = TEXT * 4
 SIZE_MAX = 300000
 READY_TAG = 900_000
 UNIQUE_TAG = 1_000_000  # messages too short to say which they are get a tag of their own
@@ -56,6 +61,7 @@ class Posted:
     source: int
     tag: int
     got: Sent | None = None
+    exact: bool = False  # what comes there has no other receive
 
     def fits(self, message: Sent, rank_of: dict) -> bool:
         return self.source in (mpi.ANY_SOURCE, rank_of[message.source]) and self.tag in (
@@ -102,7 +108,7 @@ class Receiver:
         self.places, self.noise = places, noise
         self.missing = {(m.place, m.source, m.number): m for m in incoming}
         self.posted, self.order = [], 0
-        self.active = []  # (Posted, request, buffer, persistent)
+        self.active = []  # (Posted, request, buffer, persistent); those whose Posted is `exact` stay
         self.idle = []  # persistent receives that are not started
         self.by_tag = {(m.place, m.tag): m for m in incoming if m.size < 8}
 
@@ -135,7 +141,24 @@ class Receiver:
         request = mpi.inout(make(buffer, SIZE_MAX, mpi.BYTE, source, tag, comm))
         if persistent:
             mpi.Start(request)
-        self.active.append((self.note(place, source, tag), request, buffer, persistent))
+        posted = self.note(place, source, tag)
+        posted.exact = exact
+        self.active.append((posted, request, buffer, persistent))
+
+    def cancel(self):
+        """One of what is posted: it is over then, with a message or without."""
+        entries = [entry for entry in self.active if not entry[0].exact]
+        if not entries:
+            return
+        entry = self.noise.choice(entries)
+        posted, request, buffer, persistent = entry
+        mpi.Cancel(request)
+        status = mpi.Wait(request)
+        if not mpi.Test_cancelled(status):
+            return self.take(entry, request.value, status._fields)
+        self.active.remove(entry)
+        if persistent:
+            self.idle.append((posted.place, posted.source, posted.tag, request, buffer))
 
     def got(self, posted, status, data):
         """Finds out which message this is, and that it is whole."""
@@ -240,8 +263,74 @@ class Receiver:
                         assert not earlier.fits(later.got, rank_of), f"{later} overtook {earlier}"
 
 
+class Channel:
+    """A partitioned message from one rank to another, again and again (MPI 4.2)."""
+
+    TAG = 800_000
+
+    def __init__(self, random, number, place):
+        self.source, draw = random.randrange(mpi.size), random.random()
+        members = place.members_for(self.source)
+        self.target = members[int(draw * len(members))]
+        unit, parts = (
+            random.choice([1, 50, 3000, 40000]),
+            random.choice([(1, 1), (4, 1), (1, 4), (6, 4), (8, 8)]),
+        )
+        self.parts = dict(zip(("out", "in"), parts, strict=True))
+        self.bytes, self.turns = unit * 24, random.randint(1, 3)
+        self.number, self.ends, self.due = number, {}, []
+        for side, me, other in (("out", self.source, self.target), ("in", self.target, self.source)):
+            if mpi.rank != me:
+                continue
+            make = mpi.Psend_init if side == "out" else mpi.Precv_init
+            buffer, count = bytearray(self.bytes), self.bytes // self.parts[side]
+            words = (place.peers.index(other), self.TAG + number, place.handle, mpi.INFO_NULL)
+            request = mpi.inout(make(buffer, self.parts[side], count, mpi.BYTE, *words))
+            self.ends[side] = [request, buffer, 0, False]  # turns that are over; whether one is under way
+
+    def payload(self, turn):
+        begin = (self.number * 41 + turn * 7) % 251
+        return LONG_TEXT[begin : begin + self.bytes]
+
+    def step(self, noise):
+        """Goes on a little, at each end that is here. Returns whether all is over here."""
+        for side, end in self.ends.items():
+            request, buffer, turn, active = end
+            if not active and turn < self.turns:
+                buffer[:] = self.payload(turn) if side == "out" else b"\xee" * self.bytes
+                mpi.Start(request)
+                end[3] = True
+                if side == "out":
+                    self.due = noise.sample(range(self.parts[side]), self.parts[side])
+            elif active and side == "out" and self.due:
+                mpi.Pready(self.due.pop(), request)
+            elif active:
+                self.look(side, end, noise)
+        return all(turn == self.turns for _, _, turn, _ in self.ends.values())
+
+    def look(self, side, end, noise):
+        request, buffer, turn, _ = end
+        if side == "in" and noise.random() < 0.5:
+            part, size = noise.randrange(self.parts[side]), self.bytes // self.parts[side]
+            if mpi.Parrived(request, part):
+                range_of = slice(part * size, (part + 1) * size)
+                assert buffer[range_of] == self.payload(turn)[range_of], f"part {part} arrived damaged"
+            return
+        flag, _ = mpi.Test(request)
+        if flag:
+            assert buffer == self.payload(turn), f"turn {turn} of channel {self.number} arrived damaged"
+            end[2:] = [turn + 1, False]
+
+    def free(self):
+        for request, *_ in self.ends.values():
+            mpi.Request_free(request)
+
+
 def send(place, message, keep, noise):
-    """Sends in the message's mode. What is not done yet goes to `keep`: (request, buffer, persistent)."""
+    """Sends in the message's mode. What is not done yet goes to `keep`: (request, buffer, persistent).
+
+    The request is null where it was freed at once.
+    """
     payload = bytearray(message.payload())
     rank = place.peers.index(message.target)
     words = (payload, message.size, mpi.BYTE, rank, message.tag, place.handle)
@@ -253,11 +342,17 @@ def send(place, message, keep, noise):
     request = mpi.inout(getattr(mpi, name)(*words))
     if message.mode.endswith("_init"):
         mpi.Start(request)
-    keep.append((request, payload, message.mode.endswith("_init")))
+    persistent = message.mode.endswith("_init")
+    if noise.random() < 0.15:
+        mpi.Request_free(request)
+        persistent = False
+    keep.append((request, payload, persistent))
 
 
 def finish_sends(keep):
     for request, payload, persistent in keep:
+        if request.value == mpi.REQUEST_NULL:
+            continue  # its bytes stay until all messages have arrived
         mpi.Wait(request)
         payload[:] = b"\xee" * len(payload)
         if persistent:
@@ -284,6 +379,8 @@ def one_round(random, number):
     for message in incoming:
         if "rsend" in message.mode.lower():
             receiver.post(message, exact=True)
+    intra = [place for place in places if not place.remote]
+    channels = [Channel(random, i, random.choice(intra)) for i in range(random.randint(0, 3))]
     mpi.Barrier(mpi.COMM_WORLD)
     wanted = noise.sample(incoming, len(incoming)) + noise.choices(incoming, k=2 if incoming else 0)
     while mine or receiver.missing:
@@ -293,19 +390,26 @@ def one_round(random, number):
             send(places[message.place], message, keep, noise)
         elif wanted and what < 0.7:
             receiver.post(wanted.pop())
-        elif what < 0.85:
+        elif what < 0.78:
             receiver.complete()
+        elif what < 0.8:
+            receiver.cancel()
+        elif what < 0.85:
+            for channel in channels:
+                channel.step(noise)
         else:
             receiver.probe()
-    while not sends_done(keep):
+    while not all([channel.step(noise) for channel in channels]) or not sends_done(keep):
         pass
     finish_sends(keep)
     mpi.Barrier(mpi.COMM_WORLD)
     receiver.end()
     receiver.check_order()
     detach()
+    for channel in channels:
+        channel.free()
     for place in places:
-        mpi.Comm_free(mpi.inout(place.handle))
+        place.free()
 
 
 def detach():

@@ -11,6 +11,7 @@ class Place:
     def __init__(self, handle, local, remote=None, sources=None, targets=None, parts=None):
         self.handle, self.local, self.remote = handle, local, remote
         self.me, self.rank = mpi.rank, local.index(mpi.rank)
+        self.session = None  # that it was made in
         self.peers = remote or local
         self.edges = sources is not None
         self.parts = parts or [self.local]  # whose union is everybody: whom each can talk to
@@ -18,6 +19,12 @@ class Place:
             sources,
             targets,
         )  # (number, which edge between the two) of each neighbour
+
+    def free(self):
+        mpi.Comm_free(mpi.inout(self.handle))
+        if self.session is not None:
+            mpi.Session_detach_buffer(self.session, ctypes.byref(ctypes.c_void_p()))
+            mpi.Session_finalize(mpi.inout(self.session))
 
     def members_for(self, number):
         """Whom process `number` of the world can send to on its communicator of this place."""
@@ -46,7 +53,24 @@ def make_places(random):
         places.append(Place(inter, own, remote=other))
     places.append(graph_place(random, everybody))
     places.append(grid_place(random, everybody))
+    if random.random() < 0.3:
+        places.append(session_place(random, everybody))
     return places
+
+
+def session_place(random, everybody):
+    """Without the world: a session's own communicator."""
+    session = mpi.Session_init(mpi.INFO_NULL, mpi.ERRORS_RETURN)
+    mpi.Session_attach_buffer(session, mpi.BUFFER_AUTOMATIC, 0)
+    world = mpi.Group_from_session_pset(session, "mpi://WORLD")
+    shuffled = random.sample(everybody, len(everybody))
+    group = mpi.Group_incl(world, len(shuffled), shuffled)
+    handle = mpi.Comm_create_from_group(group, "a place", mpi.INFO_NULL, mpi.ERRORS_RETURN)
+    for one in (world, group):
+        mpi.Group_free(mpi.inout(one))
+    place = Place(handle, shuffled)
+    place.session = session
+    return place
 
 
 def graph_place(random, everybody):

@@ -8,10 +8,6 @@ def test_random_sequences_of_collectives(rounds, ranks):
     rounds("collectives.py", ranks, 60, 2)
 
 
-def test_random_sequences_in_the_mpich_abi(rounds):
-    rounds("collectives.py", 4, 60, 2, abi="mpich")
-
-
 def test_random_sequences_when_nothing_is_eager_and_rings_are_small(rounds):
     small = {"TASUKI_EAGER_BYTES_MAX": 64, "TASUKI_RING_BYTES": 8192}
     rounds("collectives.py", 3, 60, 2, environment=small)

@@ -8,7 +8,3 @@ import pytest
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
 def test_random_trees_of_communicators(rounds, ranks):
     rounds("communicators.py", ranks, 100, 1.5)
-
-
-def test_random_trees_in_the_mpich_abi(rounds):
-    rounds("communicators.py", 4, 60, 1.5, abi="mpich")

@@ -36,10 +36,6 @@ def test_random_views_without_global_memory(on_files):
     on_files(3, 100, 2, options=("--heap", "private"))
 
 
-def test_random_views_in_the_mpich_abi(on_files):
-    on_files(2, 60, 1, abi="mpich")
-
-
 def test_random_views_in_memory(on_files):
     """On tmpfs, where files that are there already may be written by other means."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:

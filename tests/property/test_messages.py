@@ -8,10 +8,6 @@ def test_random_messages_arrive_once_whole_and_in_order(rounds, ranks):
     rounds("messages.py", ranks, 100, 2)
 
 
-def test_random_messages_in_the_mpich_abi(rounds):
-    rounds("messages.py", 3, 60, 1, abi="mpich")
-
-
 @pytest.mark.parametrize("eager_bytes_max", [0, 100, 100_000])
 def test_random_messages_at_other_thresholds_and_with_small_rings(rounds, eager_bytes_max):
     environment = {"TASUKI_EAGER_BYTES_MAX": eager_bytes_max, "TASUKI_RING_BYTES": 8192}
