@@ -110,7 +110,7 @@ def stop(process):
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
-            process.wait(timeout=5)
+            process.wait(timeout=120)
         except (ProcessLookupError, subprocess.TimeoutExpired):
             continue
     process.wait()

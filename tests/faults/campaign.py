@@ -33,7 +33,7 @@ import control_group  # noqa: E402
 import harness  # noqa: E402
 
 MPIEXEC = harness.PREFIX / "bin/mpiexec"
-SECONDS_MAX = 30  # for a job: one that is not over by then hangs
+SECONDS_MAX = 120  # for a job: one that is not over by then hangs
 ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER
 MEANS = {  # how a rank ends itself: what its line says, and the job's exit status
     "kill": (r"was killed by signal 9 \(Killed\)", 137),
@@ -263,7 +263,7 @@ def children():
     return found
 
 
-def settled(find, seconds=3):
+def settled(find, seconds=60):
     """What `find` finds, once it finds nothing or the time is over."""
     end = time.monotonic() + seconds
     while (found := find()) and time.monotonic() < end:

@@ -27,7 +27,7 @@ class ControlGroup:
         self.settles(lambda: not self.processes())
         self.path.rmdir()
 
-    def settles(self, condition, seconds=5):
+    def settles(self, condition, seconds=60):
         end = time.monotonic() + seconds
         while not condition() and time.monotonic() < end:
             time.sleep(0.02)

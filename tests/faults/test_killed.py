@@ -17,7 +17,7 @@ from control_group import control_group
 from protocols import PROTOCOLS
 
 LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
-END_SECONDS_MAX = 30
+END_SECONDS_MAX = 120
 
 
 def is_alive(pid):

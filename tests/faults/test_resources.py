@@ -144,7 +144,7 @@ def test_a_rank_dies_while_mpiexec_is_stopped(limits):
     os.kill(pids[2], signal.SIGKILL)
     time.sleep(0.3)
     os.kill(job.pid, signal.SIGCONT)
-    _, err = job.communicate(timeout=30)
+    _, err = job.communicate(timeout=120)
     assert job.returncode == 128 + signal.SIGKILL, err
     assert re.match(rf"mpiexec: rank 2 \(pid {pids[2]} on \S+\) was killed by signal 9 \(Killed\)", err), err
     assert err.count("\n") == 1, err

@@ -214,7 +214,7 @@ class Host:
         memfds = {("memfd", *rest) for rest in self._memfds()}
         return processes | memfds | set(self._sockets()) | set(self._files())
 
-    def leftovers(self, kinds=KINDS, seconds=5):
+    def leftovers(self, kinds=KINDS, seconds=60):
         """What is there and was not when mark() was called last, a line each. Waits so long for it to go."""
         end = time.monotonic() + seconds
         while left := {item for item in self.present() - self.before if item[0] in kinds}:
@@ -306,7 +306,7 @@ class Hosts:
                 if stream:
                     stream.close()
 
-    def wait_until(self, condition, otherwise, seconds=30):
+    def wait_until(self, condition, otherwise, seconds=120):
         end = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < end, f"{otherwise} after {seconds} s"
@@ -320,7 +320,7 @@ class Hosts:
         for host in self.alive():
             host.before = host.present()
 
-    def leftovers(self, index, kinds=KINDS, seconds=5):
+    def leftovers(self, index, kinds=KINDS, seconds=60):
         return self.hosts[index].leftovers(kinds, seconds)
 
     def kill_started(self):

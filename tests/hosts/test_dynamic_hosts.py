@@ -99,7 +99,7 @@ def test_two_processes_join_over_a_socket_between_hosts(hosts, program):
     server = hosts[0].popen([MPIEXEC, "-n", 1, program, "join-serve"])
     assert server.stdout.readline() == "listening\n"
     done = hosts[1].run([MPIEXEC, "-n", 1, program, "join-visit", hosts[0].address], timeout=60)
-    output, errors = server.communicate(timeout=30)
+    output, errors = server.communicate(timeout=120)
     assert done.returncode == 0 and server.returncode == 0, done.text + output + errors
     assert "join-visit: right" in done.stdout and "join-serve: right" in output
 
@@ -114,7 +114,7 @@ def test_a_port_that_is_closed_is_an_error_of_the_call(hosts, program):
     )
     assert done.returncode == 0 and "was closed before a process accepted" in done.stdout, done.text
     server.kill()
-    server.communicate(timeout=30)
+    server.communicate(timeout=120)
 
 
 def test_a_port_behind_a_firewall_is_an_error_of_the_call(hosts, program):
@@ -125,7 +125,7 @@ def test_a_port_behind_a_firewall_is_an_error_of_the_call(hosts, program):
     done = hosts[1].run([MPIEXEC, "-n", 2, program, "visit-closed", port], timeout=60, environment=limit)
     assert done.returncode == 0 and "cannot be reached" in done.stdout and "node1" in done.stdout, done.text
     server.kill()
-    server.communicate(timeout=30)
+    server.communicate(timeout=120)
 
 
 def test_a_name_of_another_mpiexec_on_another_host_is_not_found_but_told(hosts):
@@ -135,7 +135,7 @@ def test_a_name_of_another_mpiexec_on_another_host_is_not_found_but_told(hosts):
     done = hosts[1].run([MPIEXEC, "-n", 1, program, "visit", "elsewhere", 1], timeout=60)
     assert done.returncode != 0 and "pass the port's name itself" in done.stderr, done.text
     server.kill()
-    server.communicate(timeout=30)
+    server.communicate(timeout=120)
 
 
 def test_the_death_of_one_of_another_job_is_told_and_not_waited_for(hosts, program):
@@ -143,7 +143,7 @@ def test_the_death_of_one_of_another_job_is_told_and_not_waited_for(hosts, progr
     port = server.stdout.readline().strip()
     done = hosts[1].run([MPIEXEC, "-n", 1, program, "visit-and-die", port], timeout=60)
     assert done.returncode == 137, done.text
-    output, errors = server.communicate(timeout=30)
+    output, errors = server.communicate(timeout=120)
     assert server.returncode == 0 and "stay: right" in output, output + errors
     assert "rank 0 of another job" in errors and "died" in errors, errors
 
@@ -182,7 +182,7 @@ def test_a_host_is_lost_amid(hosts, program, lost):
     job = hosts[0].popen([MPIEXEC, *options, "-n", 4, program, "wait", "node3"])
     assert [job.stdout.readline() for _ in range(2)] == ["waiting\n"] * 2
     hosts[lost].kill()
-    _, errors = job.communicate(timeout=30)
+    _, errors = job.communicate(timeout=120)
     assert job.returncode == 1 and re.search(rf"host 'node{lost + 1}' is lost: .*; ending", errors), errors
     assert [host.leftovers() for host in hosts.alive()] == [[], []]
 

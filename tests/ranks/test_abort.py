@@ -5,7 +5,7 @@ import re
 import pytest
 from harness import RANKS, place, run_command
 
-SECONDS_MAX = 10  # a second is promised; the machine may be busy
+SECONDS_MAX = 60  # far less than what the ranks sleep for
 CAUSES = {
     "abort": r"MPI_Abort with code 4\d, called by rank \d",
     "fatal": r"MPI_Send: dest = -5, expected 0\.\.\d or MPI_PROC_NULL "

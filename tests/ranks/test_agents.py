@@ -69,7 +69,7 @@ def agents_of(pid):
     return found
 
 
-def wait_for(condition, seconds=10):
+def wait_for(condition, seconds=60):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
@@ -294,7 +294,7 @@ def test_a_signal_ends_all(launcher, number, tmp_path):
     )
     assert wait_for(lambda: len([file for file in tmp_path.glob("[01]") if file.read_text()]) == 2)
     job.send_signal(number)
-    job.communicate(timeout=20)
+    job.communicate(timeout=120)
     assert job.returncode == 128 + number
     for rank in range(2):
         pid = int((tmp_path / str(rank)).read_text())
@@ -306,7 +306,7 @@ def test_usr1_reaches_the_ranks(launcher, tmp_path):
     job = start("--host", "a,b", "--launcher-command", launcher, "-n", 2, "sh", "-c", script)
     assert wait_for(lambda: len(list(tmp_path.glob("[01]"))) == 2)
     job.send_signal(signal.SIGUSR1)
-    out, err = job.communicate(timeout=20)
+    out, err = job.communicate(timeout=120)
     assert out == "got it\ngot it\n", err
 
 
@@ -340,7 +340,7 @@ def test_a_killed_agent_or_mpiexec_leaves_nothing(launcher, tmp_path, victim):
     agents = agents_of(job.pid)
     assert len(agents) == 2
     os.kill(agents[0] if victim == "agent" else job.pid, signal.SIGKILL)
-    out, err = job.communicate(timeout=20)
+    out, err = job.communicate(timeout=120)
     if victim == "agent":
         assert job.returncode == 1
         assert re.search(r"host '[ab]' is lost: .*ended with status 137; ending the job", err), err
@@ -366,7 +366,7 @@ def test_a_host_that_is_silent_is_lost(launcher, tmp_path):
     agent = agents_of(job.pid)[0]
     os.kill(agent, signal.SIGSTOP)
     try:
-        out, err = job.communicate(timeout=20)
+        out, err = job.communicate(timeout=120)
     finally:
         with contextlib.suppress(ProcessLookupError):  # mpiexec has killed it
             os.kill(agent, signal.SIGCONT)
@@ -455,7 +455,7 @@ def test_the_silence_of_the_command_line_goes_before_the_variables(launcher):
     assert wait_for(lambda: pathlib.Path(f"/proc/{agent}/task/{agent}/children").read_text())
     time.sleep(0.5)  # it has told of its ranks
     os.kill(agent, signal.SIGSTOP)
-    _, err = job.communicate(timeout=30)
+    _, err = job.communicate(timeout=120)
     with contextlib.suppress(ProcessLookupError):
         os.kill(agent, signal.SIGKILL)
     assert "nothing was heard of it for 1 s" in err, err
@@ -464,14 +464,10 @@ def test_the_silence_of_the_command_line_goes_before_the_variables(launcher):
 def test_slots_of_a_batch_system_are_used(launcher):
     variables = {"SLURM_JOB_NODELIST": "n[1-2]", "SLURM_TASKS_PER_NODE": "1(x2)"}
     words = [MPIEXEC, "--launcher-command", launcher, "-l", "-n", "2", "sh", "-c", "echo $ON_HOST"]
-    done = subprocess.run(
-        words, env=clean_environment() | variables, capture_output=True, text=True, timeout=30
-    )
+    done = subprocess.run(words, env=clean_environment() | variables, capture_output=True, text=True)
     assert sorted(done.stdout.splitlines()) == ["[0] n1", "[1] n2"], done.stderr
     variables["SLURM_TASKS_PER_NODE"] = "many"
-    done = subprocess.run(
-        words, env=clean_environment() | variables, capture_output=True, text=True, timeout=30
-    )
+    done = subprocess.run(words, env=clean_environment() | variables, capture_output=True, text=True)
     assert done.returncode == 2 and "--host localhost starts the ranks on this machine" in done.stderr
 
 

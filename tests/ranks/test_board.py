@@ -12,7 +12,7 @@ import time
 import pytest
 from harness import PREFIX, clean_environment, compile_program, place
 
-SECONDS_MAX = 30  # for one kind of wait
+SECONDS_MAX = 120  # for one kind of wait
 
 INT = 4
 LONG = 200000 * INT  # bytes

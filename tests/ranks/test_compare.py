@@ -60,12 +60,12 @@ def test_two_ranks_are_both_named(run):
 
 
 def test_it_ends_the_job_by_default(run):
-    done = run("compare.c", 4, "function", environment=LEVEL, timeout=20)
+    done = run("compare.c", 4, "function", environment=LEVEL)
     assert done.returncode != 0, done.text
     assert CASES["function"] in done.stderr, done.text
 
 
 def test_a_level_that_is_none_is_refused(run):
-    done = run("compare.c", 2, "nothing", environment={"TASUKI_CHECK": 4}, timeout=20)
+    done = run("compare.c", 2, "nothing", environment={"TASUKI_CHECK": 4})
     assert done.returncode != 0, done.text
     assert "TASUKI_CHECK" in done.stderr and "0 to 3" in done.stderr, done.text

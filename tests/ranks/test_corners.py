@@ -35,7 +35,7 @@ def test_more_than_2_31_bytes(run, heap):
 @pytest.mark.parametrize("count", [4, 300000])
 @pytest.mark.parametrize("how", ENDS)
 def test_a_rank_that_ends_in_a_collective_ends_the_job(run, how, count):
-    done = run("corners.c", 3, how, count, timeout=30)
+    done = run("corners.c", 3, how, count)
     text, status = ENDS[how]
     assert done.returncode == status, done.text
     assert re.search(text, done.stderr), done.text

@@ -20,7 +20,7 @@ MPIEXEC = str(PREFIX / "bin" / "mpiexec")
 SOURCE = (HERE / "doctor.c").read_text().splitlines()
 SIZES = [2, 3, 4, 8]
 RECEIVING = "in MPI_Recv"
-END_SECONDS_MAX = 20  # far less than what the ranks wait for; that they end is looked at, and not how fast
+END_SECONDS_MAX = 60  # far less than what the ranks wait for; that they end is looked at, and not how fast
 
 
 def place_of(mark):
@@ -63,7 +63,7 @@ def at_once(run, cases):
 def visit(process, *words):
     return subprocess.run(
         [MPIEXEC, "--doctor", *words, "--job", str(process.pid)],
-        capture_output=True, text=True, timeout=30, env=clean_environment(), check=False,
+        capture_output=True, text=True, env=clean_environment(), check=False,
     )  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def look(process):
 def wait_until_all(process, state, ranks, call="", deadlock=False):
     """Until so many ranks of a job are in this state and call, and for ever where that is asked for: not so
     if one came there between the doctor's two questions. Looks from outside, as any user can."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while time.monotonic() < end:
         done = visit(process, "--doctor=json")
         if done.returncode == 0:
@@ -163,7 +163,7 @@ def test_sigquit_from_the_terminal(program):
         wait_until_all(process, "waiting", 2, RECEIVING)
         os.write(ours, b"\x1c")
         told = b""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 120
         while b"certain]" not in told and time.monotonic() < end:
             told += os.read(ours, 4096)
         assert_cycle(told.decode().replace("\r", ""), 2)

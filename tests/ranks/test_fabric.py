@@ -251,7 +251,7 @@ def test_it_says_which_network_it_took_and_why(over_fabric, build):
     ],
 )
 def test_a_network_that_is_not_there_is_told(over_fabric, build, variable, value, complaint):
-    done = over_fabric(2, 2, build("ring.c"), timeout=30, **{f"TASUKI_NET_{variable}": value})
+    done = over_fabric(2, 2, build("ring.c"), **{f"TASUKI_NET_{variable}": value})
     assert done.returncode == 1 and complaint in done.stderr, done.text
 
 
@@ -282,7 +282,7 @@ def test_a_rank_that_sleeps_uses_no_processor(over_fabric, build, wait, ranks, n
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_rank_that_dies_ends_the_job(over_fabric, build, provider):
     words = (build("launch.c"), "signal", 3, signal.SIGKILL)
-    done = over_fabric(4, 2, *words, timeout=30, TASUKI_NET_PROVIDER=provider)
+    done = over_fabric(4, 2, *words, TASUKI_NET_PROVIDER=provider)
     assert done.returncode == 128 + signal.SIGKILL, done.text
     assert "rank 3" in done.stderr, done.text
 
@@ -293,7 +293,7 @@ def test_a_program_that_closes_the_networks_descriptors_is_told_so(mpiexec, over
     program = build("closes.c")
     done = mpiexec("-n", 4, program, who)
     assert done.returncode == 0 and "closes: right" in done.stdout, done.text
-    done = over_fabric(4, 2, program, who, timeout=30)
+    done = over_fabric(4, 2, program, who)
     assert done.returncode != 0 and "closes: right" not in done.stdout, done.text
     told = r"descriptor \d+, by which this rank waits for other hosts, was closed|cannot reach rank \d"
     assert re.search(told, done.stderr), done.text

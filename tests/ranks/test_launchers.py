@@ -23,7 +23,7 @@ LAUNCHERS = {
     "mpirun": (PEERS / "openmpi/bin/mpirun", "--allow-run-as-root", "--oversubscribe"),
 }
 BIG = ["hydra", "mpirun"]  # the tests that take long: one for each wire
-SECONDS_MAX = 25  # until a job whose rank ended badly is over; a second or two, but the machine may be busy
+SECONDS_MAX = 90  # until a job whose rank ended badly is over; a second or two, but the machine may be busy
 
 
 def words_of(launcher):
@@ -53,7 +53,7 @@ def nothing_is_left():
 
     before = named()
     yield
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while named() - before and time.monotonic() < end:
         time.sleep(0.05)
     assert not named() - before
@@ -184,7 +184,7 @@ def test_settings_that_must_be_alike_are_compared(launch, build):
     ],
 )
 def test_an_abort_ends_the_job_with_its_message_and_code(launch, build, launcher, how, says):
-    done = launch(launcher, 3, build("launchers.c"), how, timeout=30)
+    done = launch(launcher, 3, build("launchers.c"), how)
     assert f"tasuki: rank 1 of 3: {says}" in done.stderr, done.text
     assert done.returncode == (7 if how == "abort" else 2), done.text
     assert done.seconds < SECONDS_MAX, done.text
@@ -194,7 +194,7 @@ def test_an_abort_ends_the_job_with_its_message_and_code(launch, build, launcher
 @pytest.mark.parametrize("how", ["kill", "exit", "fail", "stray"])
 def test_a_rank_that_ends_without_finalizing_ends_the_job(launch, build, launcher, how):
     program = build("launchers.c")
-    done = launch(launcher, 3, program, how, timeout=30)
+    done = launch(launcher, 3, program, how)
     # gforker takes ranks that it ended for ranks that ended well, and says which they were. Hydra ends the
     # others of one that ends with 0, and may end with 0 itself.
     assert (
@@ -207,7 +207,7 @@ def test_a_rank_that_ends_without_finalizing_ends_the_job(launch, build, launche
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_a_rank_that_never_comes_ends_the_job(launch, build, launcher):
-    done = launch(launcher, 3, build("launchers.c"), "skip-init", timeout=30)
+    done = launch(launcher, 3, build("launchers.c"), "skip-init")
     assert done.returncode != 0, done.text
     ours = re.search(r"of the 3 ranks that process \d+ started on this machine \d ended before", done.stderr)
     assert ours or (launcher == "mpirun" and "did not call" in done.stderr), done.text
@@ -221,7 +221,7 @@ def test_a_rank_that_never_comes_ends_the_job(launch, build, launcher):
 @pytest.mark.parametrize("when", ["child", "late-child"])
 def test_a_program_that_a_rank_starts_is_alone(launch, build, launcher, when):
     program = build("launchers.c")
-    done = launch(launcher, 2, program, when, f"{program} hello", timeout=30)
+    done = launch(launcher, 2, program, when, f"{program} hello")
     assert done.returncode == 0, done.text
     assert lines(done.stdout) == ["rank 0 of 1, program -1, 1 came", "the child returned 0"], done.text
 
@@ -229,7 +229,7 @@ def test_a_program_that_a_rank_starts_is_alone(launch, build, launcher, when):
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_our_mpiexec_inside_of_a_rank_of_theirs(launch, build, launcher):
     program = build("launchers.c")
-    done = launch(launcher, 2, program, "child", f"{MPIEXEC} -n 2 {program} hello", timeout=30)
+    done = launch(launcher, 2, program, "child", f"{MPIEXEC} -n 2 {program} hello")
     assert done.returncode == 0, done.text
     assert lines(done.stdout) == [*hello(2), "the child returned 0"], done.text
 
@@ -240,7 +240,7 @@ def test_theirs_inside_of_ours(mpiexec, build, launcher, of_a_rank):
     program = build("launchers.c")
     inner = " ".join(map(str, (*words_of(launcher), "-n", 2, program, "hello")))
     outer = (program, "child", inner) if of_a_rank else ("sh", "-c", inner)
-    done = mpiexec("-n", 2 if of_a_rank else 1, *outer, timeout=30)
+    done = mpiexec("-n", 2 if of_a_rank else 1, *outer)
     assert done.returncode == 0, done.text
     assert lines(done.stdout) == [*hello(2), *(["the child returned 0"] if of_a_rank else [])], done.text
 
@@ -253,7 +253,7 @@ def test_theirs_inside_of_theirs(launch, build, outer, inner, of_a_rank):
     command = " ".join(map(str, (*words_of(inner), "-n", 2, program, "hello")))
     # Of a rank of two, the inner rank has the same variables as the outer one; of all of one, others.
     words = (program, "child", command) if of_a_rank else ("sh", "-c", f"{command}; exit $?")
-    done = launch(outer, 2 if of_a_rank else 1, *words, timeout=30)
+    done = launch(outer, 2 if of_a_rank else 1, *words)
     assert done.returncode == 0, done.text
     assert lines(done.stdout) == [*hello(2), *(["the child returned 0"] if of_a_rank else [])], done.text
 
@@ -280,7 +280,7 @@ def test_a_script_that_closes_descriptors_does_not_hide_the_job(launch, build, l
     ],
 )
 def test_a_second_program_is_not_the_same_rank(launch, build, script, out, says):
-    done = launch("hydra", 1, "sh", "-c", script, build("launchers.c"), timeout=30)
+    done = launch("hydra", 1, "sh", "-c", script, build("launchers.c"))
     told = [line for line in done.stderr.splitlines() if line.startswith("tasuki: ")]
     assert done.stdout == out + "\n" and len(told) == 1 and says in told[0], done.text
 
@@ -323,7 +323,7 @@ def test_each_alone_where_that_is_asked_for(launch, build, launcher):
     ],
 )
 def test_what_cannot_be_joined_is_told_in_a_line(variables, says):
-    done = run_command(compile_program("launchers.c"), "hello", environment=variables, timeout=30)
+    done = run_command(compile_program("launchers.c"), "hello", environment=variables)
     assert done.returncode == 1 and done.stdout == "", done.text
     told = [line for line in done.stderr.splitlines() if line.startswith("tasuki: ")]
     assert len(told) == 1 and says in told[0], done.text
@@ -348,7 +348,7 @@ threading.Thread(target=answer).start()
 environment = {**os.environ, "PMI_FD": str(its.fileno()), "PMI_RANK": "0", "PMI_SIZE": "2"}
 sys.exit(subprocess.call(sys.argv[1:], env=environment, close_fds=False))
 """
-    done = run_command(sys.executable, "-c", script, compile_program("launchers.c"), "hello", timeout=30)
+    done = run_command(sys.executable, "-c", script, compile_program("launchers.c"), "hello")
     assert done.returncode == 1 and 'the launcher answers "HTTP/1.1 400 Bad Request"' in done.stderr, (
         done.text
     )
@@ -372,7 +372,7 @@ def test_ranks_that_share_no_memory_are_nodes_of_one_machine(launch, build, laun
 def test_ranks_that_share_no_memory_end_together(launch, build, launcher, how):
     """The launcher sees unshare, which says of an end by a signal that it ended with a status."""
     program = build("launchers.c")
-    done = launch(launcher, 3, "unshare", "--pid", "--fork", "--kill-child", program, how, timeout=30)
+    done = launch(launcher, 3, "unshare", "--pid", "--fork", "--kill-child", program, how)
     assert (done.returncode != 0 or how == "exit") and done.seconds < SECONDS_MAX, done.text
     end = time.monotonic() + SECONDS_MAX
     while processes_of(program):

@@ -78,7 +78,7 @@ def test_messages_that_nobody_received(run):
 
 
 def test_spawned_ranks_are_told_apart(run):
-    done = run("leaks.c", 1, "parent", "comm", environment=LEVEL, timeout=30)
+    done = run("leaks.c", 1, "parent", "comm", environment=LEVEL)
     assert done.returncode == 0, done.text
     lines = sorted(told(done), key=lambda line: "of spawn" not in line)
     assert len(lines) == 2, done.text

@@ -124,6 +124,6 @@ def test_a_bad_environment_is_told(mpiexec, value):
 
 def test_a_rank_that_dies_on_another_node_ends_the_job(mpiexec, build):
     """The others wait for its message."""
-    done = mpiexec("-n", 4, "--nodes", 2, build("launch.c"), "signal", 3, signal.SIGKILL, timeout=30)
+    done = mpiexec("-n", 4, "--nodes", 2, build("launch.c"), "signal", 3, signal.SIGKILL)
     assert done.returncode == 128 + signal.SIGKILL, done.text
     assert "rank 3" in done.stderr, done.text

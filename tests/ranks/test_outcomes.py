@@ -52,7 +52,7 @@ LEFT = [(way, level) for way in ("throw", "jump") for level in ("single", "multi
 @pytest.fixture
 def left(build, mpiexec):
     program = build("left.cpp", "-std=c++20", compiler="mpicxx")
-    return lambda ranks, *words: mpiexec("-n", ranks, program, *words, timeout=30)
+    return lambda ranks, *words: mpiexec("-n", ranks, program, *words)
 
 
 @pytest.mark.parametrize("way, level", LEFT)

@@ -76,7 +76,7 @@ def test_windows_over_nodes_in_checking_mode(mpiexec, build):
 @pytest.mark.parametrize("mortal", [0, 3])
 def test_an_owner_that_dies_ends_the_waits_for_its_lock(mpiexec, build, mortal):
     program = build("windows_over_nodes.c")
-    done = mpiexec("-n", 4, "--nodes", 4, program, "dies", mortal, timeout=30)
+    done = mpiexec("-n", 4, "--nodes", 4, program, "dies", mortal)
     assert done.returncode == 128 + signal.SIGKILL, done.text
     assert f"rank {mortal}" in done.stderr, done.text
 

@@ -17,6 +17,9 @@ namespace tasuki::test {
 
 inline constexpr ofi::Secret kSecret = {{0x0123456789abcdef, 0xfedcba9876543210}};
 
+inline constexpr int kPatient = 120;                                  // seconds
+inline constexpr std::int64_t kGuardNs = kPatient * 1'000'000'000LL;  // against a hang
+
 /// Why libfabric cannot be used here; empty: it can.
 inline std::string why_skipped(const std::string& provider = "") {
   std::string error;
@@ -31,6 +34,7 @@ class Net {
     ofi::WaitBy wait_by = ofi::WaitBy::kBest;
     std::vector<int> nodes;
     ofi::CopyWish copying;
+    int connect_seconds = 1;  // kPatient where nothing gets lost: a busy machine may be late
   };
   Net(int size, const Terms& terms)
       : machine_(size, terms.nodes.empty() ? own_nodes(size) : terms.nodes, Config{}),
@@ -64,7 +68,7 @@ class Net {
     wiring.fail = [this, rank](const std::string& sentence) {
       sentences[static_cast<std::size_t>(rank)].push_back(sentence);
     };
-    wiring.connect_seconds = 1;
+    wiring.connect_seconds = terms.connect_seconds;
     wiring.wait_by = terms.wait_by;
     wiring.host = "here";
     std::string error;

@@ -23,8 +23,6 @@
 namespace tasuki {
 namespace {
 
-constexpr std::int64_t kTenSeconds = 10'000'000'000;
-
 /// The one process of a job on a host of its own, and what it has heard.
 class Alone final : public PacketSink {
  public:
@@ -107,7 +105,7 @@ ofi::Card card_of(const Alone& one) {
 
 template <class Done>
 bool until(const std::vector<Alone*>& all, const Done& done) {
-  for (const std::int64_t begin_ns = clock_ns(); clock_ns() - begin_ns < kTenSeconds;) {
+  for (const std::int64_t begin_ns = clock_ns(); clock_ns() - begin_ns < kGuardNs;) {
     if (done()) return true;
     for (Alone* const one : all) one->look();
   }
