@@ -81,10 +81,10 @@ class PosixFile final : public FileDriver {
         mover_(fd, how, parts.make_ring, how.tell) {}
 
   /// What stands in the way of a file that the system has opened: an errno, or 0.
-  int check(const OpenHow& how) {
-    if (how.write) return 0;  // the system opens no folder for that
+  int check() {
     if (const int error = find_facts()) return error;
-    return S_ISDIR(facts_->st_mode) ? EISDIR : 0;
+    if (S_ISDIR(facts_->st_mode)) return EISDIR;
+    return S_ISCHR(facts_->st_mode) && lseek(fd_, 0, SEEK_CUR) < 0 ? errno : 0;  // a terminal
   }
 
   ~PosixFile() override { close(); }
@@ -116,17 +116,20 @@ class PosixFile final : public FileDriver {
   }
 
   int resize(Offset bytes) override {
-    return error_of(uninterrupted([&] { return ftruncate(fd_, bytes); }));
+    const int error = error_of(uninterrupted([&] { return ftruncate(fd_, bytes); }));
+    return error == EINVAL && !is_regular() ? EOPNOTSUPP : error;
   }
 
   int preallocate(Offset bytes) override {
     if (bytes == 0) return 0;
     const int error = error_of(uninterrupted([&] { return fallocate(fd_, 0, 0, bytes); }));
+    if (error == ENODEV) return EOPNOTSUPP;  // a device
     return error == EOPNOTSUPP || error == ENOSYS || error == EPERM ? extend_by_zeros(bytes) : error;
   }
 
   int sync() override {
-    return error_of(uninterrupted([&] { return fsync(fd_); }));
+    const int error = error_of(uninterrupted([&] { return fsync(fd_); }));
+    return error == EINVAL && !is_regular() ? 0 : error;  // a device that keeps nothing back, as /dev/null
   }
 
   bool writes_beside_others(Offset end) override { return mover_.writes_beside_others(end); }
@@ -163,6 +166,8 @@ class PosixFile final : public FileDriver {
     facts_ = status;
     return 0;
   }
+
+  bool is_regular() { return find_facts() == 0 && S_ISREG(facts_->st_mode); }
 
   std::uint32_t file_system_type() {
     if (!file_system_type_) {
@@ -205,12 +210,13 @@ class PosixStorage final : public Storage {
   int open(const std::string& path, const OpenHow& how, std::unique_ptr<FileDriver>* driver) override {
     int flags = O_CLOEXEC | (how.read && how.write ? O_RDWR : how.write ? O_WRONLY : O_RDONLY);
     if (how.create) flags |= O_CREAT | (how.exclusive ? O_EXCL : 0);
+    if (const int error = check_positions(path, how)) return error;
     int fd = -1;
     if (const int error =
             open_striped(*parts_.system, path, flags, how.permissions, how.striping, how.tell, &fd))
       return error;
     auto file = std::make_unique<PosixFile>(fd, how, parts_);
-    if (const int error = file->check(how)) return error;
+    if (const int error = file->check()) return error;
     *driver = std::move(file);
     return 0;
   }
@@ -218,6 +224,14 @@ class PosixStorage final : public Storage {
   int remove(const std::string& path) override { return error_of(::unlink(path.c_str())); }
 
  private:
+  /// ESPIPE for what has no positions to access. Asked before it is opened: opening one end of a pipe waits
+  /// for the other.
+  static int check_positions(const std::string& path, const OpenHow& how) {
+    struct stat status;
+    if (stat(path.c_str(), &status) != 0 || !(S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode))) return 0;
+    return how.exclusive ? EEXIST : ESPIPE;
+  }
+
   PosixParts parts_;
 };
 

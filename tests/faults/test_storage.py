@@ -4,7 +4,9 @@ One aggregator's error is every rank's, by every way of the data to the aggregat
 before is still there; no rank hangs; and the file is of use afterwards.
 """
 
+import os
 import re
+import socket
 
 import harness
 import pytest
@@ -97,3 +99,73 @@ def test_a_kernel_that_permits_no_ring(storage, restrict, tmp_path):
         assert done.returncode == 0 and done.stdout == "right\n", done.text
         told = re.search(rf"there is no io_uring \(({why})\): preadv and pwritev do it", done.stderr)
         assert told, done.text
+
+
+@pytest.fixture
+def special_files(tmp_path):
+    """A folder of what is no plain file."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "plain").write_text("0123456789")
+    (tmp_path / "loop").symlink_to("loop")
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(tmp_path / "socket"))
+    return tmp_path
+
+
+def classes(name, letters, ranks, outside=()):
+    """call -> the class of its error."""
+    program = harness.compile_program(harness.ROOT / "tests/faults/special_files.c")
+    done = harness.run_command(*outside, MPIEXEC, "-n", ranks, program, name, letters)
+    assert done.returncode == 0 and done.stderr == "", done.text
+    return dict(line.split() for line in done.stdout.splitlines())
+
+
+MODES = ["r", "w", "rw", "rwc", "wcx", "wa", "ws", "rs"]
+NEVER_OPENED = {  # the class of each mode but "wcx"; of that one
+    "folder": ("MPI_ERR_BAD_FILE", "MPI_ERR_FILE_EXISTS"),
+    "none/file": ("MPI_ERR_NO_SUCH_FILE", "MPI_ERR_NO_SUCH_FILE"),
+    "plain/file": ("MPI_ERR_BAD_FILE", "MPI_ERR_BAD_FILE"),
+    "loop": ("MPI_ERR_BAD_FILE", "MPI_ERR_FILE_EXISTS"),
+    "pipe": ("MPI_ERR_UNSUPPORTED_OPERATION", "MPI_ERR_FILE_EXISTS"),
+    "socket": ("MPI_ERR_UNSUPPORTED_OPERATION", "MPI_ERR_FILE_EXISTS"),
+    "@LONG": ("MPI_ERR_BAD_FILE", "MPI_ERR_BAD_FILE"),
+}
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("name", NEVER_OPENED)
+def test_what_cannot_be_opened_is_refused(special_files, name, ranks):
+    usual, exclusive = NEVER_OPENED[name]
+    for letters in MODES:
+        wanted = exclusive if letters == "wcx" else usual
+        path = name if name == "@LONG" else special_files / name
+        assert classes(path, letters, ranks) == {"open": wanted}, letters
+
+
+DEVICES = {"null": "MPI_SUCCESS", "zero": "MPI_SUCCESS", "full": "MPI_ERR_NO_SPACE"}  # what a write gives
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("name", DEVICES)
+def test_devices_do_what_the_system_does(name, ranks):
+    for letters in MODES:
+        if letters == "wcx":
+            assert classes(f"/dev/{name}", letters, ranks) == {"open": "MPI_ERR_FILE_EXISTS"}
+            continue
+        for call, found in classes(f"/dev/{name}", letters, ranks).items():
+            refused = call in ("set_size", "preallocate")
+            wanted = DEVICES[name] if "write" in call else "MPI_SUCCESS"
+            assert found == ("MPI_ERR_UNSUPPORTED_OPERATION" if refused else wanted), (letters, call)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_file_system_that_is_read_only(own_mounts, ranks):
+    """Root may write any file, so only the mount refuses: not the permissions."""
+    script = 'mount -t tmpfs none /mnt && echo x > /mnt/data && mount -o remount,ro /mnt && exec "$@"'
+    mount = (*own_mounts, "sh", "-c", script, "sh")
+    assert set(classes("/mnt/data", "r", ranks, mount).values()) == {"MPI_SUCCESS"}
+    for letters in ("w", "rw", "wa"):
+        assert classes("/mnt/data", letters, ranks, mount) == {"open": "MPI_ERR_READ_ONLY"}
+    assert classes("/mnt/other", "rwc", ranks, mount) == {"open": "MPI_ERR_READ_ONLY"}
+    assert classes("/mnt/other", "w", ranks, mount) == {"open": "MPI_ERR_NO_SUCH_FILE"}

@@ -13,6 +13,9 @@ constexpr std::size_t kTextBytes = 512;  // of an error as it travels
 
 /// The message of `error`, whichever form of strerror_r this C library has.
 std::string reason(int error) {
+  if (error == ESPIPE)
+    return "it has no positions, as a pipe, a socket or a terminal has none; expected a file or a device "
+           "that has";
   char text[128] = "";
   const auto result = strerror_r(error, text, sizeof text);
   if constexpr (std::is_same_v<decltype(result), char* const>) {
@@ -91,6 +94,9 @@ int class_of_system_error(int error) {
       return kErrQuota;
     case ENOMEM:
       return kErrNoMem;
+    case ESPIPE:
+    case EOPNOTSUPP:
+      return kErrUnsupportedOperation;
     default:
       return kErrIo;
   }
