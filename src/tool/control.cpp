@@ -85,22 +85,23 @@ Code t_cvar_write(Process& process, ToolHandle handle, const void* buf) {
   const ControlHandle* control = process.tool->controls.find(handle);
   if (control == nullptr) return kTErrInvalidHandle;
   const Setting& setting = *setting_at(control->setting);
-  const bool running = process.p2p != nullptr;
-  if (running && setting.change == Change::kBeforeInit) return kTErrCvarSetNotNow;
   std::int64_t value = 0;
   if (is_wide(setting)) {
     unsigned long wide;
     std::memcpy(&wide, buf, sizeof wide);
-    if (wide > static_cast<unsigned long>(setting.max)) return kTErrInvalid;
     value = static_cast<std::int64_t>(wide);
   } else {
     int narrow;
     std::memcpy(&narrow, buf, sizeof narrow);
     value = narrow;
   }
-  // The default may mean "automatic", which most find out once, when MPI starts.
+  if (value == process.config.*setting.value) return kSuccess;  // a tool puts back what it has read
+  const bool running = process.p2p != nullptr;
+  if (running && setting.change == Change::kBeforeInit) return kTErrCvarSetNotNow;
+  // The default may lie outside of the range: it means "automatic". How long to spin is found out once, when
+  // MPI starts.
   const bool is_default = value == Config{}.*setting.value;
-  const bool stays_automatic = setting.part == Part::kProtocol || !running;
+  const bool stays_automatic = !running || setting.value != &Config::spin_count;
   if (!is_valid_setting(setting, value) && !(is_default && stays_automatic)) return kTErrInvalid;
   process.config.*setting.value = value;
   process.tool->written |= std::uint64_t{1} << control->setting;

@@ -1,5 +1,6 @@
 /* MPI_T's control and performance variables, categories and enumerations: every function with good and bad
- * arguments, and counters that agree exactly with the messages that were sent. Argument: nothing. */
+ * arguments, and counters that agree exactly with the messages that were sent. Arguments: NAME:MIN:MAX, the
+ * ranges of variables. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -108,6 +109,56 @@ static void every_control_variable(void) {
   FAILS(MPI_T_enum_get_info(MPI_T_ENUM_NULL, &number, NULL, NULL), MPI_T_ERR_INVALID_HANDLE);
 }
 
+static long read_value(MPI_T_cvar_handle handle, int is_wide) {
+  unsigned long wide;
+  int narrow;
+  GOOD(MPI_T_cvar_read(handle, is_wide ? (void*)&wide : (void*)&narrow));
+  return is_wide ? (long)wide : narrow;
+}
+static int write_value(MPI_T_cvar_handle handle, int is_wide, long value) {
+  const unsigned long wide = (unsigned long)value;
+  const int narrow = (int)value;
+  return MPI_T_cvar_write(handle, is_wide ? (const void*)&wide : (const void*)&narrow);
+}
+
+/* Every variable takes what was read of it, at any time, and, where it can be set now, all of its range. */
+static void ranges_of_control_variables(int running, int ranges, char** range) {
+  int number, handles;
+  GOOD(MPI_T_cvar_get_num(&number));
+  CHECK(ranges == 0 || ranges == number, "%d ranges of %d variables", ranges, number);
+  for (int index = 0; index < number; ++index) {
+    char name[64];
+    int length = sizeof name;
+    MPI_Datatype type;
+    MPI_T_cvar_handle handle;
+    GOOD(MPI_T_cvar_get_info(index, name, &length, NULL, &type, NULL, NULL, NULL, NULL, NULL));
+    GOOD(MPI_T_cvar_handle_alloc(index, NULL, &handle, &handles));
+    const int is_wide = type == MPI_UNSIGNED_LONG;
+    const long before = read_value(handle, is_wide);
+    CHECK(write_value(handle, is_wide, before) == MPI_SUCCESS, "%s: cannot write the %ld that it has", name,
+          before);
+    for (int i = 0; i < ranges; ++i) {
+      const size_t name_bytes = strlen(name);
+      if (strncmp(range[i], name, name_bytes) != 0 || range[i][name_bytes] != ':') continue;
+      char* end;
+      const long limits[2] = {strtol(range[i] + name_bytes + 1, &end, 10), strtol(end + 1, NULL, 10)};
+      for (int side = 0; side < 2; ++side) {
+        const int code = write_value(handle, is_wide, limits[side]);
+        if (running && code == MPI_T_ERR_CVAR_SET_NOT_NOW) continue;
+        CHECK(code == MPI_SUCCESS, "%s: cannot write %ld: %d", name, limits[side], code);
+        CHECK(read_value(handle, is_wide) == limits[side], "%s: %ld is lost", name, limits[side]);
+        const long outside = limits[side] + (side == 0 ? -1 : 1);
+        const int refused = write_value(handle, is_wide, outside);
+        if (running && refused == MPI_T_ERR_CVAR_SET_NOT_NOW) continue;
+        CHECK(refused == MPI_T_ERR_INVALID || (side == 0 && outside <= 0 && refused == MPI_SUCCESS),
+              "%s: takes %ld: %d", name, outside, refused);
+      }
+    }
+    CHECK(write_value(handle, is_wide, before) == MPI_SUCCESS, "%s: cannot put %ld back", name, before);
+    GOOD(MPI_T_cvar_handle_free(&handle));
+  }
+}
+
 static void write_control_variables(int running) {
   MPI_T_cvar_handle eager, ring, stale;
   unsigned long value, before, huge = 1UL << 40;
@@ -123,7 +174,7 @@ static void write_control_variables(int running) {
   CHECK(value == 12345, "read %lu", value);
   FAILS(MPI_T_cvar_write(eager, &huge), MPI_T_ERR_INVALID);
   GOOD(MPI_T_cvar_write(eager, &before));
-  value = 131072;
+  value = running ? 262144 : 131072;
   FAILS(MPI_T_cvar_write(ring, &value), running ? MPI_T_ERR_CVAR_SET_NOT_NOW : MPI_SUCCESS);
   GOOD(MPI_T_cvar_read(ring, &value));
   CHECK(value == 131072, "what was written before MPI_Init is lost: %lu", value);
@@ -375,6 +426,7 @@ static void forced_algorithms(void) {
 int main(int argc, char** argv) {
   init_and_finalize();
   strings();
+  ranges_of_control_variables(0, argc - 1, argv + 1);
   write_control_variables(0);
   every_control_variable();
   MPI_T_pvar_session session;
@@ -384,6 +436,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   every_control_variable();
+  ranges_of_control_variables(1, argc - 1, argv + 1);
   write_control_variables(1);
   categories();
   count_messages(kShort, 8, 25);
@@ -393,6 +446,7 @@ int main(int argc, char** argv) {
   levels();
   bound_to_a_communicator();
   forced_algorithms();
+  ranges_of_control_variables(1, 0, NULL); /* with what the program has set */
   const unsigned long counted = read_count(session, collectives);
   MPI_Finalize();
   /* The handle of before MPI_Init is still good, and saw the barrier of MPI_Finalize. */

@@ -247,6 +247,8 @@ constexpr Setting kRows[] = {
         "operations that are not over, conflicting accesses to windows, and what is left when the job ends"),
 };
 
+static_assert(std::size(kRows) + kOperations <= 64, "Tool::written has a bit for each");
+
 /// The rows above, and one for the algorithm of each operation.
 constexpr std::array<Setting, std::size(kRows) + kOperations> kSettings = [] {
   std::array<Setting, std::size(kRows) + kOperations> all{};
