@@ -56,16 +56,36 @@ static void sum_up(MPI_Comm comm) {
   CHECK(sum == members, "sum %d of %d", sum, members);
 }
 
-/* What a session reports. */
-static void ask(void) {
-  MPI_Session session = open_session("MPI_THREAD_MULTIPLE");
-  char text[MPI_MAX_INFO_VAL + 1], name[MPI_MAX_PSET_NAME_LEN];
-  int flag, count, length = sizeof text, seen = 0;
+static void check_level(MPI_Session session, const char* expected) {
+  char text[MPI_MAX_INFO_VAL + 1];
+  int flag, length = sizeof text;
   MPI_Info info;
   MPI_Session_get_info(session, &info);
   MPI_Info_get_string(info, "thread_level", &length, text, &flag);
-  CHECK(flag && strcmp(text, "MPI_THREAD_MULTIPLE") == 0, "thread_level %s", text);
+  CHECK(flag && strcmp(text, expected) == 0, "thread_level %s, expected %s", text, expected);
   MPI_Info_free(&info);
+}
+
+/* What a session reports. */
+static void ask(void) {
+  static const char* const kLevels[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED",
+                                        "MPI_THREAD_MULTIPLE"};
+  MPI_Session session;
+  MPI_Info info;
+  for (int i = 0; i < 4; ++i) {
+    session = open_session(kLevels[i]);
+    check_level(session, kLevels[i]);
+    MPI_Session_finalize(&session);
+  }
+  MPI_Info_create(&info); /* says nothing of threads: the session has what the process can give */
+  MPI_Session_init(info, MPI_ERRORS_RETURN, &session);
+  check_level(session, "MPI_THREAD_MULTIPLE");
+  MPI_Session_finalize(&session);
+  MPI_Info_free(&info);
+  session = open_session(NULL);
+  check_level(session, "MPI_THREAD_MULTIPLE");
+  char text[MPI_MAX_INFO_VAL + 1], name[MPI_MAX_PSET_NAME_LEN];
+  int flag, count, length, seen = 0;
   MPI_Session_get_num_psets(session, MPI_INFO_NULL, &count);
   for (int n = 0; n < count; ++n) {
     length = 0;
@@ -195,6 +215,25 @@ static int class_of(int code) {
   return error_class;
 }
 
+/* Of three buffers the communicator's is taken, else the session's, else the process's (MPI 3.6). A buffer
+ * that is too small shows that it was taken. */
+static void which_buffer(MPI_Session session, MPI_Comm comm) {
+  char data[1024] = "x", large[4096], small[MPI_BSEND_OVERHEAD];
+  void* address;
+  int bytes;
+  MPI_Buffer_attach(large, sizeof large);
+  CHECK(MPI_Bsend(data, sizeof data, MPI_CHAR, rank, 2, comm) == MPI_SUCCESS, "the process's buffer");
+  MPI_Session_attach_buffer(session, small, sizeof small);
+  CHECK(class_of(MPI_Bsend(data, sizeof data, MPI_CHAR, rank, 2, comm)) == MPI_ERR_BUFFER,
+        "the session's buffer");
+  MPI_Comm_attach_buffer(comm, large, sizeof large);
+  CHECK(MPI_Bsend(data, sizeof data, MPI_CHAR, rank, 2, comm) == MPI_SUCCESS, "the communicator's buffer");
+  for (int i = 0; i < 2; ++i) MPI_Recv(data, sizeof data, MPI_CHAR, rank, 2, comm, MPI_STATUS_IGNORE);
+  MPI_Comm_detach_buffer(comm, &address, &bytes);
+  MPI_Session_detach_buffer(session, &address, &bytes);
+  MPI_Buffer_detach(&address, &bytes);
+}
+
 static void wrong(void) {
   MPI_Errhandler errhandler, found;
   MPI_Session_create_errhandler(handle, &errhandler);
@@ -259,6 +298,7 @@ static void wrong(void) {
   int bytes;
   MPI_Session_detach_buffer(session, &address, &bytes);
   CHECK(address == buffer && bytes == sizeof buffer, "another buffer");
+  which_buffer(session, comm);
   MPI_Comm_free(&comm);
   MPI_Session_finalize(&session);
 }

@@ -44,7 +44,7 @@ int begin_session(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session
 
 extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
   std::unique_lock guard(lifetime_mutex());
-  ThreadLevel level = ThreadLevel::kSingle;
+  ThreadLevel level = ThreadLevel::kMultiple;  // what a session costs is the same at any level
   const void* const site = call_site(__builtin_return_address(0));
   if (const int code = begin_session(info, errhandler, session, site, &level, &guard); code != MPI_SUCCESS)
     return code;

@@ -21,7 +21,9 @@ namespace {
 /// The communicator's own buffer, else its session's, else the process's (MPI 3.6).
 BufferPool* pool_for(const Comm& comm) {
   if (BufferPool* own = comm.slots.get(kBufferSlot)) return own;
-  if (comm.session) return static_cast<const Session&>(*comm.session).slots.get(kBufferSlot);
+  if (comm.session) {
+    if (BufferPool* pool = static_cast<const Session&>(*comm.session).slots.get(kBufferSlot)) return pool;
+  }
   return comm.process.p2p->buffer.get();
 }
 
