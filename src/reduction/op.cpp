@@ -146,6 +146,8 @@ Code reduce_local(Process& process, const void* inbuf, void* inoutbuf, Count cou
     return process.fail(kErrBuffer, "%s = MPI_IN_PLACE, expected a buffer",
                         inbuf == kInPlace ? "inbuf" : "inoutbuf");
   if (const Code code = check_op(process, *op, *datatype)) return code;
+  if (inbuf == inoutbuf && count > 0 && datatype->size > 0)
+    return process.fail(kErrBuffer, "inbuf and inoutbuf are both %p, expected two buffers", inbuf);
   const bool is_kernel = op->function == nullptr;  // a user's function is called without the lock in any case
   const Unlocked unlocked(process, is_kernel ? count * datatype->size : 0);
   tasuki::reduce_local(process, *op, inbuf, inoutbuf, count, *datatype);

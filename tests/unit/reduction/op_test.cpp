@@ -401,9 +401,13 @@ TEST(Op, ErrorsNameTheArguments) {
     double value = 1;
     Datatype* type = predefined_object<Datatype>(*process.objects, kMpiDouble);
     Op* band = predefined_object<Op>(*process.objects, kMpiBand);
-    Code code = api::reduce_local(process, &value, &value, 1, type, band);
+    int other = 0;
+    Code code = api::reduce_local(process, &other, &value, 1, type, band);
     EXPECT_EQ(process.errors.text(code), "op = MPI_BAND is not defined for datatype = MPI_DOUBLE");
     Op* sum = predefined_object<Op>(*process.objects, kMpiSum);
+    code = api::reduce_local(process, &value, &value, 1, type, sum);
+    EXPECT_EQ(error_class_bits(code), kErrBuffer);
+    EXPECT_EQ(api::reduce_local(process, &value, &value, 0, type, sum), kSuccess);
     code = api::reduce_local(process, kInPlace, &value, 1, type, sum);
     EXPECT_EQ(error_class_bits(code), kErrBuffer);
     Op* made = nullptr;
