@@ -93,7 +93,7 @@ int* predefined_attribute(PredefinedAttributes& attributes, int number) {
     case kAppnum:
       return attributes.appnum >= 0 ? &attributes.appnum : nullptr;
     case kUniverseSize:
-      return &attributes.universe_size;
+      return attributes.universe_size > 0 ? &attributes.universe_size : nullptr;
     case kLastusedcode:
       return &attributes.lastusedcode;
     default:

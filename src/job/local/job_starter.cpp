@@ -52,7 +52,10 @@ class JobDirectory final : public Directory {
   std::string parent_port() const override { return bounded(job_.header->parent_port); }
   bool spans_hosts() const override { return job_.header->family_hosts > 1; }
   int application_number() const override { return job_.blocks[job_.rank].application; }
-  int universe_size() const override { return std::max(job_.size, job_.header->universe_size); }
+  int universe_size() const override {
+    const int given = job_.header->universe_size;
+    return given > 0 ? std::max(job_.size, given) : 0;
+  }
 
   bool get(int rank, std::string_view key, std::string* value) const override {
     return values_.get(rank, key, value);

@@ -23,12 +23,11 @@ namespace {
 /// The job has no other process: a value is for this process alone.
 class SoleDirectory final : public Directory {
  public:
-  explicit SoleDirectory(int processors) : processors_(processors) {}
   int rank() const override { return 0; }
   int size() const override { return 1; }
   std::uint64_t job_id() const override { return job_id_; }
   std::uint64_t machine() const override { return machine_; }
-  int universe_size() const override { return processors_; }
+  int universe_size() const override { return 0; }
 
   bool get(int rank, std::string_view key, std::string* value) const override {
     return values_.get(rank, key, value);
@@ -42,7 +41,6 @@ class SoleDirectory final : public Directory {
   }
 
  private:
-  int processors_;
   const std::uint64_t machine_ = machine_number();
   const std::uint64_t job_id_ = random_number();
   alignas(64) std::array<std::byte, ValueTable::bytes_needed(1)> memory_{};
@@ -108,7 +106,7 @@ class Singleton final : public Starter {
   }
 
  private:
-  explicit Singleton(int processors) : directory_(processors), node_(processors) {}
+  explicit Singleton(int processors) : node_(processors) {}
 
   void map_region(std::size_t bytes) {
     // A file, so that processes of other jobs can ring this one's doorbell. Without one it stays alone.

@@ -18,7 +18,7 @@ WireDirectory::WireDirectory(Wire& wire)
       known_(static_cast<std::size_t>(wire.place().size)) {}
 
 int WireDirectory::universe_size() const {
-  return std::max(size(), wire_.place().universe);
+  return wire_.place().universe > 0 ? std::max(size(), wire_.place().universe) : 0;
 }
 
 void WireDirectory::set_places(std::uint64_t job_id, std::uint64_t machine, std::vector<int> node_of_rank) {

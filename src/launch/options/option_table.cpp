@@ -653,7 +653,7 @@ constexpr Option kOptions[] = {
      heap},
     {Group::kJob, "usize universe-size", "N",
      "how many ranks there is room for, spawned ones included (MPI_UNIVERSE_SIZE): when not given, the "
-     "number of processors",
+     "slots of all hosts, or, on this host alone, not known",
      universe_size},
     {Group::kJob, "stats", "",
      "at the end print how many messages the ranks sent, how large they were, and which way they went; "

@@ -229,8 +229,7 @@ bool Preparation::make_segment(World* world, std::uint64_t job_id, Refusal* refu
   local::JobHeader& header = world->segment.header();
   header.hosts = world->placement.spread() ? header.nodes : 1;
   header.spawn_number = world->number;
-  const int slots = family_slots_ > 0 ? family_slots_ : local::processors_available();
-  header.universe_size = options_.universe_size > 0 ? options_.universe_size : slots;
+  header.universe_size = options_.universe_size > 0 ? options_.universe_size : family_slots_;
   header.family_hosts = family_hosts_;
   header.wants_statistics = options_.statistics != StatisticsForm::kNone ? 1 : 0;
   std::snprintf(header.launcher_socket, local::kSocketBytes, "%s", spawn_socket_.c_str());

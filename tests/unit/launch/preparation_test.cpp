@@ -31,6 +31,11 @@ class PreparationTest : public testing::Test {
   Refusal refusal_;
 };
 
+TEST_F(PreparationTest, ClaimsNoUniverseThatNobodyGave) {
+  ASSERT_TRUE(prepare({"/bin/true"}, 1)) << refusal_.text;
+  EXPECT_EQ(world_.segment.header().universe_size, 0);
+}
+
 TEST_F(PreparationTest, GivesAWorldAllThatItsRanksNeed) {
   options_.universe_size = 7;
   preparation_.set_spawn_socket("a-socket");
