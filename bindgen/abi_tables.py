@@ -150,7 +150,7 @@ def mpich_objects(constants: list[spec.Constant]) -> str:
         + array("std::uint16_t", "kNumberOfSlot", slots)
         + """
 /// The number of the predefined object that `handle` names, or 0: a null, a user's or an invalid handle, or
-/// what the core does not have (MPI_LB, MPI_UB, MPIX_BFLOAT16, MPIX_EQUAL).
+/// what the core does not have (MPIX_BFLOAT16, MPIX_EQUAL).
 constexpr std::uint16_t number_of_handle(std::uint32_t handle) {
   const std::uint16_t number = kNumberOfSlot[handle_slot(handle)];
   return kHandleOfNumber[number] == handle ? number : 0;

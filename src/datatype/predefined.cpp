@@ -44,6 +44,11 @@ constexpr BasicInfo pair(std::uint16_t number, const char* name, std::uint16_t v
           value,        index,         offsetof(Both, index)};
 }
 
+/// Marks a bound of a struct, and holds no data.
+constexpr BasicInfo marker(std::uint16_t number, const char* name) {
+  return {number, name, Representation::kBytes, Group::kNone, false, 0, 0, 1, 0};
+}
+
 constexpr BasicInfo quad(BasicInfo info) {
   info.quad = true;
   return info;
@@ -70,7 +75,7 @@ constexpr BasicInfo kTable[] = {
     basic<unsigned>(kMpiUnsigned, "MPI_UNSIGNED", R::kUnsigned, Group::kCInteger),
     basic<long>(kMpiLong, "MPI_LONG", R::kSigned, Group::kCInteger, 4),
     basic<unsigned long>(kMpiUnsignedLong, "MPI_UNSIGNED_LONG", R::kUnsigned, Group::kCInteger, 4),
-    basic<long long>(kMpiLongLong, "MPI_LONG_LONG", R::kSigned, Group::kCInteger),
+    basic<long long>(kMpiLongLongInt, "MPI_LONG_LONG_INT", R::kSigned, Group::kCInteger),
     basic<unsigned long long>(kMpiUnsignedLongLong, "MPI_UNSIGNED_LONG_LONG", R::kUnsigned, Group::kCInteger),
     basic<std::int8_t>(kMpiInt8T, "MPI_INT8_T", R::kSigned, Group::kCInteger),
     basic<std::int16_t>(kMpiInt16T, "MPI_INT16_T", R::kSigned, Group::kCInteger),
@@ -86,7 +91,7 @@ constexpr BasicInfo kTable[] = {
     basic<long double>(kMpiLongDouble, "MPI_LONG_DOUBLE", R::kFloating, Group::kFloating, 16),
     basic<bool>(kMpiCBool, "MPI_C_BOOL", R::kLogical, Group::kLogical, 1),
     basic<bool>(kMpiCxxBool, "MPI_CXX_BOOL", R::kLogical, Group::kLogical, 1),
-    complex<float>(kMpiCFloatComplex, "MPI_C_FLOAT_COMPLEX"),
+    complex<float>(kMpiCComplex, "MPI_C_COMPLEX"),
     complex<double>(kMpiCDoubleComplex, "MPI_C_DOUBLE_COMPLEX"),
     complex<long double>(kMpiCLongDoubleComplex, "MPI_C_LONG_DOUBLE_COMPLEX", 16),
     complex<float>(kMpiCxxFloatComplex, "MPI_CXX_FLOAT_COMPLEX"),
@@ -130,6 +135,9 @@ constexpr BasicInfo kTable[] = {
     pair<double, double>(kMpi2doublePrecision, "MPI_2DOUBLE_PRECISION", kMpiDoublePrecision,
                          kMpiDoublePrecision),
     pair<std::int32_t, std::int32_t>(kMpi2integer, "MPI_2INTEGER", kMpiInteger, kMpiInteger),
+
+    marker(kMpiLb, "MPI_LB"),
+    marker(kMpiUb, "MPI_UB"),
 };
 
 struct IndexByNumber {
@@ -172,6 +180,9 @@ Datatype* make_predefined(const BasicInfo& info) {
   datatype->committed = true;
   if (info.representation == Representation::kPair) {
     describe_pair(info, datatype);
+  } else if (info.size == 0) {
+    datatype->layout = LayoutBuilder().finish();
+    datatype->signature = SignatureBuilder().finish();
   } else {
     datatype->layout = layout_run(0, info.size);
     datatype->signature = signature_basic(info);

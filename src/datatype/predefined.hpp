@@ -17,6 +17,10 @@ namespace tasuki {
 struct Object;
 struct Datatype;
 
+/// MPI_LB and MPI_UB, which MPI 3.0 removed: of the MPICH ABI only, with numbers of the core's own.
+inline constexpr std::uint16_t kMpiLb = 587;
+inline constexpr std::uint16_t kMpiUb = 588;
+
 // The types of INTEGER16 and of REAL16, IEEE's binary128: gcc and clang have them on every processor of 64
 // bits.
 __extension__ typedef __int128 Int128;

@@ -65,6 +65,43 @@ static void make_strides(void) {
   MPI_Type_free(&indexed);
 }
 
+#ifdef MPI_LB /* the standard ABI has neither */
+/* The bounds of a struct, given by members without data. */
+static void mark_bounds(void) {
+  int lengths[3] = {1, 1, 1}, values[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, packed[2] = {0}, place = 0,
+      bytes = -1;
+  MPI_Aint places[3] = {-4, 0, 20}, lower = 0, extent = 0;
+  MPI_Datatype members[3] = {MPI_LB, MPI_INT, MPI_UB}, made, pair;
+  EXPECT(MPI_Type_size(MPI_UB, &bytes) == MPI_SUCCESS && bytes == 0);
+  MPI_Type_struct(3, lengths, places, members, &made);
+  MPI_Type_commit(&made);
+  MPI_Type_get_extent(made, &lower, &extent);
+  EXPECT(lower == -4 && extent == 24);
+  MPI_Type_size(made, &bytes);
+  EXPECT(bytes == (int)sizeof(int));
+  MPI_Pack(values + 1, 2, made, packed, sizeof packed, &place, MPI_COMM_SELF);
+  EXPECT(place == (int)sizeof packed && packed[0] == 1 && packed[1] == 7);
+  MPI_Type_contiguous(2, made, &pair);
+  MPI_Type_get_extent(pair, &lower, &extent);
+  EXPECT(lower == -4 && extent == 48);
+  MPI_Type_free(&pair);
+  MPI_Type_free(&made);
+  places[1] = 17; /* one marker alone, and no padding after it */
+  members[0] = MPI_INT;
+  members[1] = MPI_UB;
+  places[0] = 0;
+  MPI_Type_create_struct(2, lengths, places, members, &made);
+  MPI_Type_get_extent(made, &lower, &extent);
+  EXPECT(lower == 0 && extent == 17);
+  int integers[3];
+  MPI_Aint addresses[2];
+  MPI_Datatype types[2];
+  MPI_Type_get_contents(made, 3, 2, 2, integers, addresses, types);
+  EXPECT(types[0] == MPI_INT && types[1] == MPI_UB && addresses[1] == 17);
+  MPI_Type_free(&made);
+}
+#endif
+
 static void handle_errors(int size) {
   MPI_Errhandler noting, set;
   MPI_Errhandler_create(note, &noting);
@@ -85,6 +122,9 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   send_particles(rank, size);
   make_strides();
+#ifdef MPI_LB
+  mark_bounds();
+#endif
   handle_errors(size);
   MPI_Finalize();
   if (failures == 0) printf("rank %d of %d: all is well\n", rank, size);

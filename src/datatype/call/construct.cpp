@@ -5,6 +5,7 @@
 
 #include "base/user_memory.hpp"
 #include "datatype/call/api.hpp"
+#include "datatype/predefined.hpp"
 
 namespace tasuki {
 
@@ -37,10 +38,19 @@ void Bounds::place(Wide displacement, Count copies, Wide stride, const Datatype&
               !fits(lb_) || !fits(ub_) || !fits(marked_lb_) || !fits(marked_ub_);
 }
 
+void Bounds::place_marker(Wide displacement, bool upper) {
+  Limit& limit = upper ? upper_ : lower_;
+  limit.at = !limit.given ? displacement
+             : upper      ? std::max(limit.at, displacement)
+                          : std::min(limit.at, displacement);
+  limit.given = true;
+}
+
 bool Bounds::describe(Datatype* datatype, Padding padding) const {
-  const Wide lb = any_marker_ ? marked_lb_ : lb_;
-  Wide extent = any_marker_ ? marked_ub_ - marked_lb_ : ub_ - lb_;
-  if (!any_marker_ && padding == Padding::kToAlignment)
+  const Wide lb = lower_.given ? lower_.at : any_marker_ ? marked_lb_ : lb_;
+  const Wide ub = upper_.given ? upper_.at : any_marker_ ? marked_ub_ : ub_;
+  Wide extent = ub - lb;
+  if (!any_marker_ && !upper_.given && padding == Padding::kToAlignment)
     extent = (extent + alignment_ - 1) / alignment_ * alignment_;
   const Wide true_extent = true_ub_ - true_lb_;
   if (overflow_ || !fits(extent) || !fits(lb + extent) || !fits(true_extent)) return false;
@@ -319,7 +329,11 @@ Code type_create_struct(Process& process, Count count, CountArray blocklengths, 
       return process.fail(kErrArg, "blocklength of block %lld = %lld, expected 0 or more", printed(i),
                           printed(blocklengths[k]));
     }
-    bounds.place(displacements[k], blocklengths[k], types[k]->extent, *types[k]);
+    const std::uint16_t number = types[k]->predefined;
+    if (number != kMpiLb && number != kMpiUb)
+      bounds.place(displacements[k], blocklengths[k], types[k]->extent, *types[k]);
+    else if (blocklengths[k] > 0)
+      bounds.place_marker(displacements[k], number == kMpiUb);
     if (bounds.overflow()) return fail_overflow(process);
   }
   Ref<Datatype> result(new Datatype);

@@ -33,12 +33,19 @@ class Bounds {
  public:
   /// `copies` of `type`, `stride` apart, the first one at `displacement`; |stride| and copies below 2^63.
   void place(Wide displacement, Count copies, Wide stride, const Datatype& type);
+  /// MPI_LB or MPI_UB, which MPI 3.0 removed: of several the lowest lower and the highest upper one counts.
+  /// As in MPICH they set the bounds of this type, and mark none of the types that are made of it.
+  void place_marker(Wide displacement, bool upper);
   bool overflow() const { return overflow_; }
 
   /// Sets size, bounds and alignment of `datatype`; returns false on overflow.
   bool describe(Datatype* datatype, Padding padding = Padding::kNone) const;
 
  private:
+  struct Limit {
+    bool given = false;
+    Wide at = 0;
+  };
   void span(Wide low, Wide high, Wide* lb, Wide* ub, bool first);
 
   bool overflow_ = false;
@@ -48,6 +55,7 @@ class Bounds {
   Wide true_lb_ = 0, true_ub_ = 0;
   Wide lb_ = 0, ub_ = 0;  // of the placed types' own bounds
   Wide marked_lb_ = 0, marked_ub_ = 0;
+  Limit lower_, upper_;
   Count alignment_ = 1;
 };
 
