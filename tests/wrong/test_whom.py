@@ -1,8 +1,8 @@
 """Each call that can wait for another rank says for which one.
 
-whom.c has rank 0 wait in one call after the other for rank 1, which waits for rank 2, which waits for rank 0. The
-doctor has to find that circle whatever the call is. The right twin of each, where rank 2 comes later and all goes
-on, gets no word, although TASUKI_CHECK=1 has mpiexec ask all the time.
+whom.c has rank 0 wait in one call after the other for rank 1, which waits for rank 2, which waits for rank 0.
+The doctor has to find that circle whatever the call is. The right twin of each, where rank 2 comes later and
+all goes on, gets no word, although TASUKI_CHECK=1 has mpiexec ask all the time.
 """
 
 import concurrent.futures
@@ -37,7 +37,8 @@ CALLS = {
     "disconnect_irecv": "MPI_Comm_disconnect .*: receive from rank 1, tag 5, .*begun by MPI_Irecv",
     "disconnect_ibarrier": "MPI_Comm_disconnect",
     "disconnect_bsend": "MPI_Comm_disconnect .*" + SEND + "MPI_Bsend",
-    "disconnect_partitioned": "MPI_Comm_disconnect .*: partitioned receive, which waits for MPI_Pready, from rank 1",
+    "disconnect_partitioned": "MPI_Comm_disconnect .*: "
+    "partitioned receive, which waits for MPI_Pready, from rank 1",
     "ssend": None,
     "sendrecv_replace": None,
     "isendrecv": REQUEST + "from rank 1, tag 5, .*begun by MPI_Isendrecv",
