@@ -68,6 +68,11 @@ def draw_healthy_plan(seed, number):
     )
 
 
+# From this call on a spawned rank may be a stranger to its parent, which then goes on and may spawn more.
+CALL_APART = 6
+SCENES_APART = 12
+
+
 def draw_plan(seed, number):
     generator = random.Random(f"{seed} {number}")
     ranks = generator.choice([2, 4, 8])
@@ -100,7 +105,9 @@ def draw_plan(seed, number):
             ]
         )
     if kind == "child":
-        plan.place = f"call:{generator.randrange(1, 9)}"
+        call = generator.randrange(1, 9)
+        plan.place = f"call:{call}"
+        plan.rounds = SCENES_APART if call >= CALL_APART else 0
     if kind in ("child", "all"):
         plan.victim = kind
     if kind in ("call", "time") and generator.random() < 0.1:
@@ -160,6 +167,10 @@ def judge(plan, status, out, err):
         told, wanted = MEANS[plan.means]
     if (plan.victim, plan.means, plan.place) == ("all", "zero", "call:1"):
         return "" if status == 0 and not lines else "a job without MPI fails"
+    if plan.victim == "child" and plan.rounds:
+        line_of = rf"mpiexec: rank 0 of spawn \d+ \(pid \d+ on \S+\) {told}"
+        right = all(re.match(line_of, line) for line in lines) and status == (wanted if lines else 0)
+        return "" if right else "the lines and the status do not fit a child that may be a stranger"
     finalized = plan.place.startswith("finalize") or plan.rounds  # then the end may come after MPI_Finalize
     if finalized and not lines and status == {"exit": 7, "_exit": 7, "zero": 0}.get(plan.means, -1):
         return ""

@@ -115,7 +115,8 @@ class Workbench:
         self.keep += [function, given]
         return {
             "COMMUNICATOR": mpi.Comm_dup(self.comm),
-            "GROUP": mpi.Comm_group(self.comm),
+            # Not the communicator's own group, whose handle stays good while the communicator lives.
+            "GROUP": mpi.Group_incl(mpi.Comm_group(self.comm), 1, [0]),
             "DATATYPE": self.committed(mpi.Type_contiguous(1, mpi.INT)),
             "OPERATION": mpi.Op_create(function, 1),
             "REQUEST": request,

@@ -18,6 +18,7 @@
 
 #include "base/system/clock.hpp"
 #include "link/ofi/ofi_link.hpp"
+#include "link/ofi_net.hpp"
 #include "support/thread_machine.hpp"
 
 namespace tasuki {
