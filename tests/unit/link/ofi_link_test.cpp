@@ -32,6 +32,8 @@ namespace {
 
 constexpr std::int64_t kHour = 3'600'000'000'000;  // ns: a lost wake-up hangs the test
 
+using test::kGuardNs;
+using test::kPatient;
 using test::kSecret;
 using test::Net;
 using test::why_skipped;

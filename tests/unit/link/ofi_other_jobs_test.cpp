@@ -106,7 +106,7 @@ ofi::Card card_of(const Alone& one) {
 
 template <class Done>
 bool until(const std::vector<Alone*>& all, const Done& done) {
-  for (const std::int64_t begin_ns = clock_ns(); clock_ns() - begin_ns < kGuardNs;) {
+  for (const std::int64_t begin_ns = clock_ns(); clock_ns() - begin_ns < test::kGuardNs;) {
     if (done()) return true;
     for (Alone* const one : all) one->look();
   }
