@@ -10,24 +10,23 @@ import sys
 
 import machine as made_up
 import pytest
+from harness import PREFIX
 from tasuki.commands import Refusal
 from tasuki.commands import tune as command
 from tasuki.tuning import TuningError, placement, regret, tables
 from tasuki.tuning.cases import as_barrier, grid
 from tasuki.tuning.samples import Samples
 
+PROGRAMS = ("price", "algorithms", "message_ways", "network_ways")
+
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
     """An installed tree, as far as these commands look."""
     folder = tmp_path_factory.mktemp("prefix")
-    release = made_up.PRICE.parent
-    programs = {"bin/mpiexec": release / "bin/mpiexec", "libexec/tasuki/price": made_up.PRICE}
-    for name in ("algorithms", "message_ways", "network_ways"):
-        programs[f"libexec/tasuki/{name}"] = release / name
-    for name, target in programs.items():
+    for name in ("bin/mpiexec", *(f"libexec/tasuki/{name}" for name in PROGRAMS)):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).symlink_to(target)
+        (folder / name).symlink_to(PREFIX / name)
     return folder
 
 

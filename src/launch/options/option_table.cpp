@@ -531,8 +531,7 @@ bool batch_system(Parser& parser) {
          parser.fail(parser.given + " " + word + ": expected slurm, pbs, lsf or sge");
 }
 
-/// Open MPI's, which scripts written for it are full of: the job starts, and a line says that it changes
-/// nothing.
+/// Open MPI's: the job starts, and one line says that this changes nothing.
 bool foreign_parameter(Parser& parser) {
   std::string name, value;
   if (!parser.take(&name) || !parser.take(&value)) return false;
@@ -711,10 +710,8 @@ constexpr Option kOptions[] = {
     {Group::kAccepted, "mca gmca omca prtemca pmixmca", "NAME VALUE", "", foreign_parameter},
     // What they write, and mpiexec does not do: each is refused with its sentence.
     {Group::kAccepted, "no-local nolocal", "", "name the hosts to use by --host", nullptr},
-    {Group::kAccepted, "disable-auto-cleanup", "", "a rank that fails always ends those connected to it",
-     nullptr},
-    {Group::kAccepted, "localhost", "", "hosts reach mpiexec through its launcher, by no name of its own",
-     nullptr},
+    {Group::kAccepted, "disable-auto-cleanup", "", "a failed rank ends those connected to it", nullptr},
+    {Group::kAccepted, "localhost", "", "hosts reach mpiexec through its launcher alone", nullptr},
 };
 
 constexpr const char* kHeadings[] = {
