@@ -107,7 +107,7 @@ std::string encode(const Calls& calls, const TickLine& line) {
     sent += static_cast<std::uint64_t>(record.sent);
     times += 1 + record.repeats;
   }
-  append_varint(&text, times);
+  append_varint(&text, times - calls.own_records);
   append_varint(&text, sent);
   append_varint(&text, calls.definitions.size());
   for (const std::string& definition : calls.definitions) {

@@ -34,6 +34,7 @@ struct Calls {
   const std::vector<std::int64_t>& started;     // the serials of the persistent requests of kStarts
   const std::vector<std::string>& definitions;  // since the last block
   std::int64_t requests_before = 0;             // made before the first record
+  std::uint64_t own_records = 0;                // of the records: of the recorder itself, no calls
 };
 
 void append_varint(std::string* text, std::uint64_t value);

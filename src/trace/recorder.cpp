@@ -242,6 +242,7 @@ void Recorder::add_own_record(std::int64_t begin) {
   own.thread = thread_number();
   own.phase = phase_;
   records_.push_back(own);
+  ++own_records_;
 }
 
 void Recorder::write_records() {
@@ -255,9 +256,11 @@ void Recorder::write_records() {
   } else {
     now = line_;  // too close for a better rate
   }
-  write_block("DATA", encode({records_, done_, started_, definitions_, requests_before_}, line));
+  write_block("DATA",
+              encode({records_, done_, started_, definitions_, requests_before_, own_records_}, line));
   line_ = now;
   records_.clear();
+  own_records_ = 0;
   done_.clear();
   started_.clear();
   definitions_.clear();

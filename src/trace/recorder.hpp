@@ -148,6 +148,7 @@ class Recorder {
   std::int64_t flush_due_ = 0;      // ticks
   std::int64_t flush_ticks_ = 0;    // between two flushes at most
   std::vector<Record> records_;
+  std::uint64_t own_records_ = 0;  // of them: see add_own_record()
   std::vector<Done> done_;
   std::vector<std::int64_t> started_;
   std::vector<std::string> definitions_;
