@@ -207,9 +207,9 @@ def test_without_a_terminal_there_is_a_line_each_second(mpiexec, build):
     lines = [line for line in done.stderr.splitlines() if line.startswith("mpiexec: top-")]
     assert len(lines) >= 2, done.text
     assert "\033" not in done.text
-    assert re.search(r": 3 ranks, 0:0\d: .*in MPI \d+ %; [\d.]+( [kM])? messages/s, .*iB/s; ", lines[-1]), (
-        lines
-    )
+    # Not each: in some second the ranks of a busy machine may all wait.
+    shape = re.compile(r": 3 ranks, 0:\d\d: .*in MPI \d+ %; [\d.]+( [kM])? messages/s, .*iB/s; ")
+    assert any(map(shape.search, lines)), lines
 
 
 def test_of_a_job_that_runs_too(mpiexec, job):
