@@ -214,7 +214,7 @@ def test_a_deadlock_over_two_hosts(two, mpiexec):
 
 
 def wait_for_line(job, pattern):
-    """Ends a job once it has said this on standard error; a test that waits in vain comes to its time limit."""
+    """Ends a job once it has said this on standard error; the time limit of the test ends a vain wait."""
     said = []
     for line in job.stderr:
         said.append(line)
