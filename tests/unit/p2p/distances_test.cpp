@@ -245,11 +245,13 @@ TEST(DistanceTable, WhatTheUserSetsHoldsForAll) {
 
 /// A receive of `bytes` is posted, then rank 0 sends them; and once more the other way round, with a
 /// synchronous send that has to ask. Returns how many went by `way`.
-std::uint64_t messages_by(Way way, Distance distance, std::size_t bytes) {
+std::uint64_t messages_by(Way way, ProcessorMaker maker, Distance distance, std::size_t bytes) {
   std::uint64_t count = 0;
   test::WorldOptions options;
-  options.config = {
-      .eager_bytes_max = 1024, .distance = 1 + static_cast<int>(distance), .ring_bytes = 16 * 1024};
+  options.config = {.eager_bytes_max = 1024,
+                    .distance = 1 + static_cast<int>(distance),
+                    .processor = processor_item(maker),
+                    .ring_bytes = 16 * 1024};
   test::run_ranks(
       2,
       [&](Process& process) {
@@ -277,15 +279,19 @@ std::uint64_t messages_by(Way way, Distance distance, std::size_t bytes) {
 }
 
 TEST(DistanceTable, DecidesForEachPairOfRanks) {
-  const DistanceTables& tables = distance_tables(processor_maker());
-  for (std::size_t i = 0; i < kDistances; ++i) {
-    const auto distance = static_cast<Distance>(i);
-    const auto write = static_cast<std::size_t>(tables[i].sender_write_bytes_min);
-    EXPECT_EQ(messages_by(Way::kSenderWrite, distance, write - 1), 0u) << distance_text(distance);
-    const auto both = static_cast<std::size_t>(tables[i].shared_bytes_min());
-    EXPECT_EQ(messages_by(Way::kSenderWrite, distance, both), 1u) << distance_text(distance);
-    EXPECT_EQ(messages_by(Way::kCooperative, distance, both), 1u) << distance_text(distance);
-    EXPECT_EQ(messages_by(Way::kCooperative, distance, both - 1), 0u) << distance_text(distance);
+  for (const ProcessorMaker maker : kMakers) {
+    for (std::size_t i = 0; i < kDistances; ++i) {
+      SCOPED_TRACE(std::string(maker_text(maker)) + ", " + distance_text(static_cast<Distance>(i)));
+      const DistanceTable& table = distance_tables(maker)[i];
+      const auto by = [&](Way way, Count bytes) {
+        return messages_by(way, maker, static_cast<Distance>(i), static_cast<std::size_t>(bytes));
+      };
+      const Count both = table.shared_bytes_min();
+      EXPECT_EQ(by(Way::kSenderWrite, table.sender_write_bytes_min - 1), 0u);
+      EXPECT_EQ(by(Way::kSenderWrite, both), 1u);
+      EXPECT_EQ(by(Way::kCooperative, both), 1u);
+      EXPECT_EQ(by(Way::kCooperative, both - 1), 0u);
+    }
   }
 }
 
