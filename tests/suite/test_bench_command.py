@@ -48,8 +48,8 @@ def fake(tmp_path):
     """Words that measure with the pretended MPI, and notes of what it does."""
     prefix = fake_mpi.make(tmp_path / "fake")
 
-    def run(*words, **changes):
-        common = ("--mpi", prefix, "--work", tmp_path / "work", "--limit", "1")
+    def run(*words, limit=60, **changes):
+        common = ("--mpi", prefix, "--work", tmp_path / "work", "--limit", limit)
         return bench(*common, *words, FAKE_NOTES=str(tmp_path), **changes)
 
     run.prefix, run.folder, run.out = prefix, tmp_path, tmp_path / "run.json"
@@ -64,7 +64,7 @@ def is_alive(pid):
 
 
 def test_deadly_and_endless_cases_are_told_and_the_rest_goes_on(fake):
-    done = fake("-o", fake.out)
+    done = fake("-o", fake.out, limit=5)
     assert done.returncode == 1, done.stderr
     run = results.load(fake.out)
     measured = {(row.benchmark, row.bytes) for row in run.rows if row.group != "start_up"}
@@ -74,7 +74,7 @@ def test_deadly_and_endless_cases_are_told_and_the_rest_goes_on(fake):
         "fake/deadly 16 @2: exit status 1: mbl: a rank died of it; its other 2 sizes are left out",
     ]
     assert [line.split(":")[0] for line in run.troubles[2:]] == ["fake/endless 8 @2", "fake/endless 16 @2"]
-    assert "no sign of life for 1 s" in run.troubles[2]
+    assert "no sign of life for 5 s" in run.troubles[2]
     assert run.left_out == [f"fake/absent {size} @2: MPI_Absent is not there" for size in fake_mpi.SIZES]
     assert "14 rows, 4 not supported by this MPI, 4 troubles" in done.stdout
     assert done.stdout.count("\n") == 1
