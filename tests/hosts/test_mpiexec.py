@@ -63,7 +63,6 @@ def lose_host(hosts, way):
         found = [key[0] for key, words in hosts[1].processes().items() if re.search(pattern, words)]
         assert found, hosts[1].processes()
         hosts[1].run(["kill", "-9", *found])  # the first may take others of them along
-        assert not set(found) & {key[0] for key in hosts[1].processes()}
 
 
 @pytest.mark.parametrize("way", ["agent", "sshd", "cable", "power"])

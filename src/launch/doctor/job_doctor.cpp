@@ -17,13 +17,13 @@ constexpr std::int64_t kWatchNs = 1'000'000'000;  // between two looks at the ra
 constexpr std::int64_t kCheckNs = 200'000'000;    // the same in checking mode
 constexpr std::int64_t kLeastWatchNs = 50'000'000;
 
-// A job that fails has a second until it has ended, SIGTERM's grace included.
+// A job that fails has a second until it has ended, SIGTERM's grace included; two on a machine that is too
+// busy to read source lines at once.
 constexpr Inquiry::Patience kHurried{.outside_ns = 100'000'000, .inside_ns = 150'000'000};
-constexpr int kHurriedSourceMs = 300;
 
 // A user who sets a time limit waits for its end, too.
 constexpr Inquiry::Patience kPunctual{.outside_ns = 150'000'000, .inside_ns = 300'000'000};
-constexpr int kPunctualSourceMs = 1'000;
+constexpr int kSourceMs = 1'000;
 
 /// Whether ranks wait for another job, as a server does.
 bool waits_outside(const doctor::Diagnosis& diagnosis) {
@@ -110,9 +110,9 @@ void JobDoctor::begin(std::vector<SubjectWorld> subjects, Occasion occasion) {
   occasion_ = occasion;
   Examination::Terms terms;
   if (occasion == Occasion::kFailure) {
-    terms = {.patience = kHurried, .source_limit_ms = kHurriedSourceMs};
+    terms = {.patience = kHurried, .source_limit_ms = kSourceMs};
   } else if (occasion == Occasion::kTimeLimit) {
-    terms = {.patience = kPunctual, .source_limit_ms = kPunctualSourceMs};
+    terms = {.patience = kPunctual, .source_limit_ms = kSourceMs};
   } else if (options_.nodes > 1) {
     terms.pause_ns = Examination::kNodesPauseNs;
   }
