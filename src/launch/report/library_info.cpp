@@ -173,7 +173,7 @@ std::string table(const Now& now) {
   text += heading("Settings: environment variables, and control variables of MPI_T", now.bold);
   for (const Setting& setting : settings()) {
     const std::string source =
-        is_set(setting, now.config) ? "environment; default " + value_of(setting, Config{}) : "default";
+        is_set(setting, now.config) ? "set; default " + value_of(setting, Config{}) : "default";
     text += item(setting.name, value_of(setting, now.config) + " (" + source + ")");
     text += paragraph(std::string(setting.description) + ". Takes " + expected_setting(setting) + ".");
   }
