@@ -10,8 +10,8 @@ builds everything with clang and runs the unit tests of that build, and runs the
 
 Each part leaves a JUnit file under build/test, from which its numbers come.
 A part that ends otherwise than by its own account (a build that fails, a crash, a time-out) counts as one
-failure. The last line is "N passed, N failed"; the exit status is 0 only when nothing failed and something
-passed.
+failure. The last lines name what failed, and the very last is "N passed, N failed"; the exit status is 0 only
+when nothing failed and something passed.
 
 `--only NAME` runs a part or two (unit, thread, address-undefined, tidy, ranks …); `--long` runs all at full
 size. build/test/times.txt has what each part took: seconds, and seconds of processors.
@@ -324,8 +324,10 @@ def main():
         environment["TASUKI_TEST_LONG"] = "1"
     results = run_parts(chosen, args.jobs, environment)
     passed, failed = sum(r.passed for r in results), sum(r.failed for r in results)
-    print(f"{passed} passed, {failed} failed", flush=True)
-    (OUT / "summary.txt").write_text(f"{passed} passed, {failed} failed\n")
+    broken = [f"failed: {r.name}: {name}\n" for r in results for name, _ in r.broken]
+    summary = "".join(broken) + f"{passed} passed, {failed} failed\n"
+    print(summary, end="", flush=True)
+    (OUT / "summary.txt").write_text(summary)
     return 0 if failed == 0 and passed > 0 else 1
 
 
