@@ -1,5 +1,5 @@
-// Packets between hosts that have been sent and have not come: nothing that ranks wait for is known to be
-// missing.
+// Finds packets that one host has sent and another has not received. While there are such packets, no finding
+// about the ranks of these hosts is certain.
 #include <algorithm>
 
 #include "doctor/findings.hpp"

@@ -1,11 +1,11 @@
-// Connections: which jobs are connected (MPI 11.10.4), so that a failure ends those that are connected to the
-// failed one, and no others. A job is a world of this mpiexec, the program that it serves, or, where ranks
-// name one that is neither, a job of another mpiexec. Jobs are known by their numbers (JobHeader::job_id).
+// Connections: the graph of connected jobs (MPI 11.10.4). A failure ends the jobs that are connected to the
+// failed job, and no others. A job is a world of this mpiexec, the program that it serves, or a job of
+// another mpiexec that a rank has named. Jobs are identified by JobHeader::job_id.
 //
-// Two jobs are connected while ranks of both say so. When they meet, and when they part, one side says it
-// first: before the other has ever said it, one side is enough; afterwards the first to part ends it. So a
-// rank that has returned from MPI_Comm_disconnect may end however it likes. What is spawned is connected
-// until all of its ranks have spoken.
+// Each rank reports the jobs that its job is connected to. Reports of the two sides arrive one after the
+// other. A connection begins with the first report of either side, and ends when either side, having reported
+// it, reports that it is gone. So a rank that has returned from MPI_Comm_disconnect may end in any way. A
+// spawned job is connected to its spawner until all its ranks have reported.
 //
 // Pure. One thread.
 #pragma once
@@ -20,24 +20,24 @@ namespace tasuki::launch {
 
 class Connections {
  public:
-  /// `spawner` has spawned `child`, which has so many ranks.
+  /// `spawner` has spawned `child`, a job of `ranks` ranks.
   void spawned(std::uint64_t spawner, std::uint64_t child, int ranks);
 
-  /// What a rank says of itself.
+  /// Takes the report of one rank.
   void take(const ConnectionReport& report);
 
-  /// The job is over: it connects nothing any more.
+  /// The job has ended: removes its connections.
   void forget(std::uint64_t job);
 
-  /// The jobs that are connected to `job`, directly or through others, and itself.
+  /// Returns `job` and all jobs connected to it, directly or through others.
   std::set<std::uint64_t> of(std::uint64_t job) const;
 
  private:
   struct Job {
-    std::map<std::int32_t, std::set<std::uint64_t>> now;  // what each rank that has spoken says
-    std::set<std::uint64_t> ever;                         // what any has ever said
+    std::map<std::int32_t, std::set<std::uint64_t>> now;  // last report of each rank
+    std::set<std::uint64_t> ever;                         // union of all reports
     std::uint64_t spawner = 0;
-    int ranks = 0;  // of a spawned one
+    int ranks = 0;  // of a spawned job
     bool over = false;
   };
   enum class Says { kNever, kNow, kNoMore };

@@ -1,9 +1,11 @@
-// OfiLink: noticing that packets are lost (watch.hpp).
+// OfiLink: notices that packets were lost (watch.hpp).
 //
-// Three things are certain. A peer answers a question, and lacks a packet that was sent seconds before it. A
-// peer has later packets, and for a second not the one before them. Or the system of a peer's host answers
-// new connections, and does not acknowledge what is sent by the one that there is: systems do so for
-// processes that compute or are stopped, too. What is lost and kept is sent again; else the job ends.
+// Three observations prove a loss:
+// 1. A peer answers a question, and lacks a packet that was sent seconds before the question.
+// 2. A peer has later packets, but has lacked an earlier one for a second.
+// 3. The peer's host accepts new connections, but acknowledges nothing on the present one. (Kernels
+//    acknowledge also for processes that compute or are stopped.)
+// A lost packet is sent again if its copy was kept; otherwise the job ends.
 #include <algorithm>
 #include <cstring>
 #include <tuple>
@@ -23,13 +25,13 @@ using ofi::TcpSocket;
 using ofi::Watch;
 
 constexpr std::int64_t kLookNs = 250 * kMillisecondNs;
-constexpr std::int64_t kStillNs = kSecondNs;  // without a move, before a peer is asked
+constexpr std::int64_t kStillNs = kSecondNs;  // idle time before a peer is asked
 constexpr std::int64_t kPauseNsMax = 8 * kSecondNs;
-constexpr std::int64_t kPausePerPeerNs = 20 * kMillisecondNs;  // so many questions in a second, in all
-constexpr std::uint32_t kRetransmissionsMin = 2;               // in vain, once the host has answered
+constexpr std::int64_t kPausePerPeerNs = 20 * kMillisecondNs;  // bounds a rank's questions per second
+constexpr std::uint32_t kRetransmissionsMin = 2;               // without success, after the host answered
 
-/// The connection to the rank of that card by which nothing is acknowledged; null: there is none. One that
-/// the rank has begun itself does not say which of the ranks on its host it is of.
+/// Returns the connection to the rank at address `name` on which nothing is acknowledged; null if there is
+/// none. A connection that the peer opened does not tell which rank of its host it belongs to.
 const TcpSocket* find_silent(const std::string& name, const std::vector<TcpSocket>& sockets) {
   const std::string address = ofi::internet_address(name);
   const std::uint16_t port = ofi::internet_port(name);
@@ -49,9 +51,9 @@ std::string seconds_text(std::int64_t ns) {
 
 }  // namespace
 
-// ----- what is kept ----------------------------------------------------------------------------------------
+// ----- kept copies -----------------------------------------------------------------------------------------
 
-/// Of a packet that is sent; `frame`: it, as it goes.
+/// Keeps a copy of packet `number`; `frame`: its bytes on the wire.
 void OfiLink::keep(Peer& to, std::uint32_t number, const void* frame, std::size_t length) {
   if (to.kept == nullptr) [[unlikely]]
     to.kept = std::make_unique<KeptPackets>();
@@ -60,7 +62,7 @@ void OfiLink::keep(Peer& to, std::uint32_t number, const void* frame, std::size_
   std::memcpy(packet.bytes, frame, length);
 }
 
-/// The packet of that number, where it is kept; else null.
+/// Returns the copy of packet `number`; null if it was not kept.
 const KeptPackets::Packet* OfiLink::find_kept(const Peer& to, std::uint32_t number) {
   if (to.kept == nullptr) return nullptr;
   const KeptPackets::Packet& packet = to.kept->at(number);
@@ -69,7 +71,7 @@ const KeptPackets::Packet* OfiLink::find_kept(const Peer& to, std::uint32_t numb
   return packet.length != 0 && frame.sequence == number ? &packet : nullptr;
 }
 
-/// Sends what is kept of the packets from that number on. Returns whether the first of them is.
+/// Sends the kept packets from number `first` on again. Returns whether packet `first` was kept.
 bool OfiLink::send_again(int peer, std::uint32_t first) {
   Peer& to = at(peer);
   const bool has_first = find_kept(to, first) != nullptr;
@@ -88,19 +90,19 @@ bool OfiLink::send_again(int peer, std::uint32_t first) {
 
 // ----- questions and answers -------------------------------------------------------------------------------
 
-/// Grows whenever anything moves between the two.
+/// Returns a number that grows whenever anything moves between the two ranks.
 std::uint64_t OfiLink::moves_of(const Peer& peer) {
   return std::uint64_t{peer.sent} + peer.received + peer.words_sent + peer.words_heard + peer.moves;
 }
 
-/// How many packets of the peer have come, all those before them, too: some may be held.
+/// Returns how many packets have arrived from the peer without a gap; some of them may wait in `early`.
 std::uint32_t OfiLink::come_from(const Peer& peer) {
   std::uint32_t come = peer.received;
   for (auto next = peer.early.find(come); next != peer.early.end() && next->first == come; ++next) ++come;
   return come;
 }
 
-/// By a rank that waits, or polls often, once in a while.
+/// A rank that waits, or polls often, calls this; it looks every kLookNs.
 void OfiLink::look_at_pairs(std::int64_t now_ns) {
   if (now_ns < next_look_ns_) return;
   next_look_ns_ = now_ns + kLookNs;
@@ -128,8 +130,8 @@ void OfiLink::look_at_pairs(std::int64_t now_ns) {
   if (!still.empty() && now_ns >= next_sockets_ns_) look_at_sockets(still, now_ns);
 }
 
-/// Asks a peer with which nothing moves how much has come, unless that is not due yet. Of two the one with
-/// the lower number begins: connections that are made by both at once are lost.
+/// Asks an idle peer how many packets have arrived, if a question is due. The rank with the lower number asks
+/// first, since libfabric may drop connections that both ends open at once.
 void OfiLink::ask(int peer, std::int64_t now_ns) {
   Watch& watch = at(peer).watch;
   const auto order = [](const ProcessName& name) { return std::tuple(name.job, name.rank); };
@@ -148,8 +150,8 @@ void OfiLink::tell_what_has_come(int peer, std::uint64_t question) {
   say(peer, FrameKind::kTell, &words);
 }
 
-/// Of a packet that has not come though later ones have its sender is told: it may go on sending, and so
-/// never ask.
+/// Tells the sender about a missing packet when later ones have arrived. The sender may never be idle, and so
+/// may never ask.
 void OfiLink::look_for_gap(int peer, std::int64_t now_ns) {
   Peer& from = at(peer);
   Watch& watch = from.watch;
@@ -167,8 +169,7 @@ void OfiLink::hear_answer(int peer, const ofi::TellWords& words, std::int64_t no
   Peer& to = at(peer);
   Watch& watch = to.watch;
   if (words.number == 0) return hear_of_gap(peer, words.packets, now_ns);
-  if (words.number != watch.asked || watch.moved != moves_of(to))
-    return;  // there is, or will be, a later one
+  if (words.number != watch.asked || watch.moved != moves_of(to)) return;  // a later answer counts
   watch.answered = words.number;
   watch.silent_ns = 0;
   watch.probe.reset();
@@ -200,7 +201,7 @@ void OfiLink::hear_of_gap(int peer, std::uint32_t come, std::int64_t now_ns) {
                    " has not come, though later ones have");
 }
 
-// ----- what the system knows -------------------------------------------------------------------------------
+// ----- the kernel's sockets --------------------------------------------------------------------------------
 
 void OfiLink::look_at_sockets(const std::vector<int>& peers, std::int64_t now_ns) {
   const std::vector<TcpSocket> sockets = ofi::find_tcp_sockets(card_.name);
@@ -223,7 +224,7 @@ void OfiLink::look_at_sockets(const std::vector<int>& peers, std::int64_t now_ns
   next_sockets_ns_ = now_ns + (any ? kLookNs : kStillNs);
 }
 
-/// What is sent by a connection is not acknowledged: does the host answer others?
+/// The peer acknowledges nothing on this connection: probes whether its host accepts a new one.
 void OfiLink::look_at_silent(int peer, const TcpSocket& socket, std::int64_t now_ns) {
   Watch& watch = at(peer).watch;
   if (!watch.reached && watch.probe == nullptr) {
@@ -249,10 +250,10 @@ void OfiLink::look_at_silent(int peer, const TcpSocket& socket, std::int64_t now
   }
 }
 
-/// Packets are lost, and cannot be sent again.
+/// Ends the job: packets are lost and cannot be sent again.
 void OfiLink::lose(int peer, const std::string& what) {
   Peer& to = at(peer);
-  to.watch.still_ns = 0;  // where the job goes on, in tests
+  to.watch.still_ns = 0;  // in tests the job goes on
   end_for(peer, ofi::text_of(rank_, card_) + " has lost the connection to " +
                     ofi::text_of(name(peer).rank, *to.card) +
                     (to.other != nullptr ? " of another job by " : " by ") + card_.provider + ": " + what +
@@ -260,7 +261,7 @@ void OfiLink::lose(int peer, const std::string& what) {
                     "connections");
 }
 
-// ----- for reports -----------------------------------------------------------------------------------------
+// ----- reports ---------------------------------------------------------------------------------------------
 
 void OfiLink::add_pair_counts(std::vector<PairCounts>* list) {
   behind_->add_pair_counts(list);

@@ -1,10 +1,10 @@
-// Watch: what a rank knows of a peer with which nothing moves: whether all that it has sent has come.
+// Watch: notices that packets to a peer were lost.
 //
-// A provider may lose packets without a word: those that it had handed to the system when the connection was
-// reset, and those for which it made a new connection while the peer made one, too. So a rank that waits asks
-// the peers with which it has stood still for a second how many of its packets have come (kAsk, kTell). Such
-// a question makes the connection anew where there is none. Kept are the last small packets to each peer:
-// those that have not come are sent again, and the peer drops what comes twice.
+// A libfabric provider may lose packets without an error: those in the kernel when a connection is reset, and
+// those sent while both ends connect at once. So a waiting rank asks each peer that has been idle for a
+// second how many of its packets have arrived (kAsk, answered by kTell). The question itself opens a new
+// connection if there is none. Each rank keeps copies of its last small packets to each peer and sends the
+// missing ones again; the receiver drops duplicates.
 //
 // Pure data. Thread safety: none.
 #pragma once
@@ -20,36 +20,35 @@
 namespace tasuki::ofi {
 
 struct Watch {
-  std::uint64_t moved = 0;        // what had moved when this rank looked last
-  std::int64_t still_ns = 0;      // when nothing more had; 0: it has not looked
-  std::uint64_t asked = 0;        // the number of the last question
-  std::uint64_t answered = 0;     // and of the last one that was answered
-  std::int64_t asked_ns = 0;      // when it was asked
-  std::int64_t pause_ns = 0;      // from it to the next one
-  bool is_asking = false;         // a question has not left this process yet
-  std::uint32_t come = 0;         // packets and counted words that the peer had when it lacked some
-  std::int64_t lacking_ns = 0;    // when the first of the questions was asked by whose answers the peer lacks
-                                  // what it lacks; 0: it lacks nothing
-  std::uint32_t gap_at = 0;       // the packet of the peer's that comes next
-  std::int64_t gap_ns = 0;        // since when, or when it was last told that later ones are here
-  std::uint32_t told_gap_at = 0;  // the peer has said so of this packet to it
-  std::int64_t told_gap_ns = 0;   // first
-  std::int64_t silent_ns = 0;     // since when its system does not acknowledge; 0: it does
+  std::uint64_t moved = 0;        // moves_of(peer) at the last look
+  std::int64_t still_ns = 0;      // time since which it has not changed; 0: not looked at yet
+  std::uint64_t asked = 0;        // number of the last question
+  std::uint64_t answered = 0;     // number of the last question that was answered
+  std::int64_t asked_ns = 0;      // time of the last question
+  std::int64_t pause_ns = 0;      // from the last question to the next
+  bool is_asking = false;         // a question is still queued in this process
+  std::uint32_t come = 0;         // packets and words that had arrived by the last answer that lacked some
+  std::int64_t lacking_ns = 0;    // time of the first question with that answer; 0: the peer lacks nothing
+  std::uint32_t gap_at = 0;       // number of the next packet expected from the peer
+  std::int64_t gap_ns = 0;        // time since which it has been missing, or of the last report of it
+  std::uint32_t told_gap_at = 0;  // number of the packet that the peer reported missing
+  std::int64_t told_gap_ns = 0;   // time of the first such report
+  std::int64_t silent_ns = 0;     // time since which its host acknowledges nothing; 0: it acknowledges
   std::unique_ptr<Probe> probe;
-  bool reached = false;                       // its system has answered a probe since then
-  std::uint32_t reached_retransmissions = 0;  // as many there were then
-  std::string trouble;                        // what the last probe said
+  bool reached = false;                       // its host has accepted a probe since silent_ns
+  std::uint32_t reached_retransmissions = 0;  // the socket's retransmissions at that time
+  std::string trouble;                        // error of the last probe
 };
 
-/// The last small packets to a peer, as they went.
+/// Copies of the last small packets to a peer.
 struct KeptPackets {
   static constexpr std::size_t kPackets = 8;
   static constexpr std::size_t kBytesMax = 256;
   struct Packet {
-    std::uint32_t length = 0;  // 0: there is none
+    std::uint32_t length = 0;  // 0: the place is empty
     std::byte bytes[kBytesMax];
   };
-  Packet packets[kPackets];  // by number modulo kPackets
+  Packet packets[kPackets];  // indexed by number modulo kPackets
 
   Packet& at(std::uint32_t number) { return packets[number % kPackets]; }
 };
