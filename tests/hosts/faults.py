@@ -173,7 +173,7 @@ def play(hosts, starter, fault, program, delay_s=0.3, seconds=PATIENCE_SECONDS, 
     job = start(hosts, starter, program, fault.how, **how)
     if not fault_is_first:
         word = job.stdout.readline()
-        assert word == "running\n", (word, job.communicate(timeout=120))
+        assert word == "running\n", (word, job.communicate(timeout=300))
         time.sleep(delay_s)
         fault.strike(hosts, job, starter)
         begin = time.monotonic()
@@ -181,7 +181,7 @@ def play(hosts, starter, fault, program, delay_s=0.3, seconds=PATIENCE_SECONDS, 
     if outcome.seconds is None:
         hosts.kill_started()
         job.kill()
-    errors = job.communicate(timeout=120)[1]
+    errors = job.communicate(timeout=300)[1]
     outcome.said = [line for line in errors.splitlines() if line.strip()]
     return outcome
 

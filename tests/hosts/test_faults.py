@@ -57,7 +57,7 @@ def test_a_firewall_that_comes_amid_a_job(make_hosts, traffic):
     for index in (0, 1):
         hosts.firewall_new_connections(index)
     outcome = faults.watch(hosts, job, (0, 1), time.monotonic(), 60)
-    said = job.communicate(timeout=120)[1]
+    said = job.communicate(timeout=300)[1]
     assert outcome.seconds is not None and outcome.left == [], (outcome, said)
     assert outcome.status == 1 and len(re.findall(r"rank \d on node\d .* cannot reach rank", said)) == 1, said
 
@@ -74,7 +74,7 @@ def test_a_stopped_job_goes_on(make_hosts, traffic):
     time.sleep(0.5)
     assert job.poll() is None, job.communicate()
     job.send_signal(signal.SIGINT)
-    _, said = job.communicate(timeout=120)
+    _, said = job.communicate(timeout=300)
     assert said.startswith("mpiexec: got signal 2") and len(said.splitlines()) == 1, said
     assert [host.leftovers() for host in hosts] == [[], []]
 
@@ -97,7 +97,7 @@ def start_small(hosts, program, what, seconds, each=1, options=(), environment=S
         what,
     ]
     job = hosts[0].popen(words, environment=environment)
-    assert job.stdout.readline() == "running\n", job.communicate(timeout=120)
+    assert job.stdout.readline() == "running\n", job.communicate(timeout=300)
     return job
 
 
@@ -107,7 +107,7 @@ def expect_an_end(hosts, job):
     if outcome.seconds is None:
         hosts.kill_started()
         job.kill()
-    out, said = job.communicate(timeout=120)
+    out, said = job.communicate(timeout=300)
     assert outcome.seconds is not None and outcome.left == [], (outcome, said)
     assert "certain" not in said, said
     if outcome.status == 0:
@@ -152,7 +152,7 @@ def test_a_network_that_heals(make_hosts, traffic):
     hosts.drop_connections(1)
     time.sleep(5)
     hosts.open_network(1)
-    out, said = job.communicate(timeout=90)
+    out, said = job.communicate(timeout=300)
     assert job.returncode == 0 and out == "ended\n", (out, said)
     assert "[packets-on-the-way]" in said and "certain" not in said.replace("is not certain", ""), said
     assert re.search(r"rank \d has sent \d+ packets to rank \d, of which \d+ have come", said), said
@@ -167,7 +167,7 @@ def test_a_rank_that_is_silent_is_not_lost(make_hosts, traffic, what):
         time.sleep(8)
         pid = faults.pids_on(hosts[1], r"^\S*traffic\S* small")[0]
         hosts[1].run(["kill", "-CONT", pid])
-    out, said = job.communicate(timeout=60)
+    out, said = job.communicate(timeout=300)
     assert job.returncode == 0 and out == "ended\n" and "certain" not in said, (out, said)
 
 

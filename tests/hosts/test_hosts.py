@@ -136,7 +136,7 @@ def test_a_signal_reaches_the_command(hosts):
     )
     assert process.stdout.readline() == "ready\n"
     process.terminate()
-    assert process.communicate(timeout=120) == ("heard\n", "") and process.returncode == 3
+    assert process.communicate(timeout=300) == ("heard\n", "") and process.returncode == 3
     process = hosts[1].popen(["sleep", "1000"])
     process.kill()
     process.wait(20)
@@ -309,7 +309,7 @@ def test_nothing_is_left(hosts, way):
         victim.send_signal(signal.SIGINT)
     elif way == "room killed":
         os.kill(int(pids[0]), signal.SIGKILL)
-    victim.communicate("fail\n" if way == "fails" else "end\n", timeout=120)
+    victim.communicate("fail\n" if way == "fails" else "end\n", timeout=300)
     assert (victim.returncode == 0) == (way in ("ends", "room killed"))
     hosts.wait_until(
         lambda: not in_namespaces(namespaces) and not named(folder), "processes or mounts are left"

@@ -71,7 +71,7 @@ def test_a_host_is_lost(hosts, way):
     job = hosts[0].popen([*begin, "sh", "-c", "echo started; exec sleep 1000"])
     assert [job.stdout.readline() for _ in range(4)] == ["started\n"] * 4
     lose_host(hosts, way)
-    _, errors = job.communicate(timeout=120)
+    _, errors = job.communicate(timeout=300)
     assert job.returncode == 1 and re.search(r"host 'node2' is lost: .*; ending the job", errors), errors
     assert hosts[0].leftovers() == []
     if way == "cable":  # sshd on the other side hears of nothing, and keeps its end of the connection
@@ -90,7 +90,7 @@ def test_the_end_of_mpiexec_is_the_end_of_all(hosts, number):
     )
     assert [job.stdout.readline() for _ in range(4)] == ["started\n"] * 4
     job.send_signal(number)
-    job.communicate(timeout=120)
+    job.communicate(timeout=300)
     assert job.returncode != 0 and nothing_left(hosts)
 
 

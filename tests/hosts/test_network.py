@@ -177,7 +177,7 @@ def traffic():
 def start_traffic(hosts, traffic, seconds):
     words = [MPIEXEC, "--host", "node1:2,node2:2", traffic, "for", seconds]
     running = hosts[0].popen(words)
-    assert running.stdout.readline() == "running\n", running.communicate(timeout=120)
+    assert running.stdout.readline() == "running\n", running.communicate(timeout=300)
     return running
 
 
@@ -190,14 +190,14 @@ def test_a_stranger_does_no_harm(hosts, hello, traffic, way):
         capture = hosts[0].popen(["python3", "-c", CAPTURE, folder])
         assert capture.stdout.readline() == "ready\n"
         assert job(hosts, hello).returncode == 0
-        count, errors = capture.communicate(timeout=120)
+        count, errors = capture.communicate(timeout=300)
         assert int(count) >= 4 and any(path.stat().st_size > 100 for path in folder.iterdir()), errors
     running = start_traffic(hosts, traffic, 4)
     places = ports_of(hosts, traffic)
     assert len(places) == 4
     done = hosts[2].run(["python3", "-c", STRANGER, ",".join(places), way, folder])
     assert done.returncode == 0 and done.stdout.startswith("sent "), done.text
-    out, errors = running.communicate(timeout=60)
+    out, errors = running.communicate(timeout=300)
     assert running.returncode == 0 and out == "", (done.text, errors)
     told = [
         line
@@ -228,4 +228,4 @@ def test_the_secret_is_nowhere_to_be_read(hosts, traffic):
         done = host.run([*find, "-exec", "grep", "-l", secret.decode(), "{}", "+"])
         assert done.stdout == "", done.text
     running.terminate()
-    running.communicate(timeout=120)
+    running.communicate(timeout=300)

@@ -55,6 +55,6 @@ def unpack(*packages):
         pytest.skip("programs of Debian")
     folder = ROOT / "build/programs-debian" / packages[0]
     command = [ROOT / "tools/unpack-debian", folder, *packages]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=250)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return Unpacked(folder / "root")

@@ -42,7 +42,7 @@ def test_h5py_s_own_tests(tmp_path):
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=300,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     assert "Tasuki" in done.stdout, done.stdout[-4000:]

@@ -57,7 +57,7 @@ def test_benchmarks_run_to_their_end(program, ranks, tmp_path):
         [str(word) for word in words],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=300,
         stdin=subprocess.DEVNULL,
     )
     text = done.stdout + done.stderr

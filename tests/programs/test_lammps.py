@@ -28,7 +28,7 @@ def thermodynamics(root, ranks):
         [str(word) for word in words],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         stdin=subprocess.DEVNULL,
         env=os.environ | {"LD_LIBRARY_PATH": str(root / "lib"), "OMP_NUM_THREADS": "1"},
     )

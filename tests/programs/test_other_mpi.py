@@ -57,7 +57,7 @@ def run(*words, **changes):
         command,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         stdin=subprocess.DEVNULL,
         env=environment(**changes),
     )

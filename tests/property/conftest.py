@@ -39,7 +39,7 @@ def mpi_python():
     `options`: of mpiexec, besides -n.
     """
 
-    def run(program, ranks, *arguments, abi="standard", timeout=100, environment=None, options=()):
+    def run(program, ranks, *arguments, abi="standard", timeout=300, environment=None, options=()):
         variables = {
             "PROPERTY_LIBRARY": harness.PREFIX / "lib" / LIBRARIES[abi],
             "PROPERTY_ABI": abi,

@@ -183,7 +183,7 @@ class Api:
 
     def start(self, level: int | None = None) -> None:
         """MPI_Init_thread; from then on errors are exceptions. A hanging program tells where."""
-        faulthandler.dump_traceback_later(float(os.environ.get("PROPERTY_SECONDS", "100")), exit=True)
+        faulthandler.dump_traceback_later(float(os.environ.get("PROPERTY_SECONDS", "300")), exit=True)
         self.Init_thread(None, None, self.THREAD_SINGLE if level is None else level)
         for comm in (self.COMM_WORLD, self.COMM_SELF):
             self.Comm_set_errhandler(comm, self.ERRORS_RETURN)

@@ -22,7 +22,7 @@ CALLS_MIN = {
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_each_wrong_argument_is_told_and_does_no_harm(mpi_python, tmp_path, chapter, abi):
     under_way = tmp_path / "call"
-    done = mpi_python("bad_input.py", 1, chapter, under_way, abi=abi, timeout=60)
+    done = mpi_python("bad_input.py", 1, chapter, under_way, abi=abi, timeout=300)
     assert done.returncode == 0, f"in {under_way.read_text().splitlines()[0]}\n{done.text}"
     wrong = [line for line in done.stdout.splitlines() if line.startswith("WRONG")]
     assert not wrong, "\n".join(wrong)

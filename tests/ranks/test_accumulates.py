@@ -7,7 +7,7 @@ from harness import RANKS
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("threads", ["alone", "threads"])
 def test_accumulates_that_meet(run, ranks, threads):
-    done = run("accumulates.c", ranks, "-", threads, timeout=120)
+    done = run("accumulates.c", ranks, "-", threads)
     assert done.returncode == 0 and done.stdout == "accumulates: right\n", done.text
 
 
@@ -15,17 +15,17 @@ def test_accumulates_that_meet(run, ranks, threads):
 @pytest.mark.parametrize("granularity", [1, 300, 100000])
 def test_accumulates_of_every_granularity(run, ranks, granularity):
     """1: each word by itself for ever; else the locks of blocks of about that size from the start."""
-    done = run("accumulates.c", ranks, granularity, timeout=120)
+    done = run("accumulates.c", ranks, granularity)
     assert done.returncode == 0 and done.stdout == "accumulates: right\n", done.text
 
 
 @pytest.mark.parametrize("heap", ["global", "private"])
 def test_accumulates_whatever_memory_is_shared(mpiexec, build, heap):
-    done = mpiexec("-n", 4, f"--heap={heap}", build("accumulates.c"), timeout=120)
+    done = mpiexec("-n", 4, f"--heap={heap}", build("accumulates.c"))
     assert done.returncode == 0 and done.stdout == "accumulates: right\n", done.text
 
 
 @pytest.mark.parametrize("ranks, nodes", [(2, 2), (4, 2)])
 def test_accumulates_over_nodes(mpiexec, build, ranks, nodes):
-    done = mpiexec("-n", ranks, "--nodes", nodes, build("accumulates.c"), timeout=120)
+    done = mpiexec("-n", ranks, "--nodes", nodes, build("accumulates.c"))
     assert done.returncode == 0 and done.stdout == "accumulates: right\n", done.text

@@ -189,7 +189,7 @@ def test_a_reader_that_pauses_loses_nothing(launcher):
     time.sleep(1)
     with open(f"/proc/{job.pid}/status") as status:
         held = int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
-    out, err = job.communicate(timeout=60)
+    out, err = job.communicate(timeout=300)
     assert job.returncode == 0, err
     assert out.count("x") == 40000000
     assert held < 20000, f"mpiexec held {held} KiB: it must not buffer what nobody reads"
@@ -212,7 +212,7 @@ def test_standard_input(launcher, reader):
         "sum=$(cksum); echo $TASUKI_RANK $sum",
         stdin=subprocess.PIPE,
     )
-    out, err = job.communicate(text, timeout=60)
+    out, err = job.communicate(text, timeout=300)
     expected = subprocess.run(["cksum"], input=text, capture_output=True, text=True).stdout.strip()
     empty = subprocess.run(["cksum"], input="", capture_output=True, text=True).stdout.strip()
     assert sorted(out.splitlines()) == sorted([f"{reader} {expected}", f"{1 - reader} {empty}"]), err
@@ -234,14 +234,14 @@ def test_standard_input_from_a_file(launcher, tmp_path):
             "[ $TASUKI_RANK = 1 ] || cksum",
             stdin=stdin,
         )
-        out, err = job.communicate(timeout=60)
+        out, err = job.communicate(timeout=300)
     expected = subprocess.run(["cksum"], stdin=open(file, "rb"), capture_output=True, text=True).stdout
     assert out == expected, err
 
 
 def test_input_that_nobody_reads_is_no_harm(launcher):
     job = start("--host", "b,a", "--launcher-command", launcher, "-n", 2, "true", stdin=subprocess.PIPE)
-    out, err = job.communicate("x" * 1000000, timeout=60)
+    out, err = job.communicate("x" * 1000000, timeout=300)
     assert job.returncode == 0 and (out, err) == ("", "")
 
 
@@ -294,7 +294,7 @@ def test_a_signal_ends_all(launcher, number, tmp_path):
     )
     assert wait_for(lambda: len([file for file in tmp_path.glob("[01]") if file.read_text()]) == 2)
     job.send_signal(number)
-    job.communicate(timeout=120)
+    job.communicate(timeout=300)
     assert job.returncode == 128 + number
     for rank in range(2):
         pid = int((tmp_path / str(rank)).read_text())
@@ -306,7 +306,7 @@ def test_usr1_reaches_the_ranks(launcher, tmp_path):
     job = start("--host", "a,b", "--launcher-command", launcher, "-n", 2, "sh", "-c", script)
     assert wait_for(lambda: len(list(tmp_path.glob("[01]"))) == 2)
     job.send_signal(signal.SIGUSR1)
-    out, err = job.communicate(timeout=120)
+    out, err = job.communicate(timeout=300)
     assert out == "got it\ngot it\n", err
 
 
@@ -340,7 +340,7 @@ def test_a_killed_agent_or_mpiexec_leaves_nothing(launcher, tmp_path, victim):
     agents = agents_of(job.pid)
     assert len(agents) == 2
     os.kill(agents[0] if victim == "agent" else job.pid, signal.SIGKILL)
-    out, err = job.communicate(timeout=120)
+    out, err = job.communicate(timeout=300)
     if victim == "agent":
         assert job.returncode == 1
         assert re.search(r"host '[ab]' is lost: .*ended with status 137; ending the job", err), err
@@ -366,7 +366,7 @@ def test_a_host_that_is_silent_is_lost(launcher, tmp_path):
     agent = agents_of(job.pid)[0]
     os.kill(agent, signal.SIGSTOP)
     try:
-        out, err = job.communicate(timeout=120)
+        out, err = job.communicate(timeout=300)
     finally:
         with contextlib.suppress(ProcessLookupError):  # mpiexec has killed it
             os.kill(agent, signal.SIGCONT)
@@ -455,7 +455,7 @@ def test_the_silence_of_the_command_line_goes_before_the_variables(launcher):
     assert wait_for(lambda: pathlib.Path(f"/proc/{agent}/task/{agent}/children").read_text())
     time.sleep(0.5)  # it has told of its ranks
     os.kill(agent, signal.SIGSTOP)
-    _, err = job.communicate(timeout=120)
+    _, err = job.communicate(timeout=300)
     with contextlib.suppress(ProcessLookupError):
         os.kill(agent, signal.SIGKILL)
     assert "nothing was heard of it for 1 s" in err, err

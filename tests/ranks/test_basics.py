@@ -13,7 +13,7 @@ def test_ring_passes_a_growing_token(run, ranks):
 
 @pytest.mark.parametrize("ranks", RANKS)
 def test_exchange_of_every_size_among_all(run, ranks):
-    done = run("exchange.c", ranks, timeout=120)
+    done = run("exchange.c", ranks)
     assert done.returncode == 0, done.text
     assert done.stdout.count("exchange: all sizes right") == 1, done.text
 
@@ -27,7 +27,7 @@ def test_collectives_agree_with_arithmetic(run, ranks):
 
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_threads_talk_at_once(run, ranks):
-    done = run("threads.c", ranks, timeout=120)
+    done = run("threads.c", ranks)
     assert done.returncode == 0, done.text
     assert done.stdout.count("threads: right") == 1, done.text
 

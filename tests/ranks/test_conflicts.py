@@ -61,5 +61,5 @@ def test_below_the_level_nothing_is_looked_for(run):
 
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_the_windows_of_every_flavor_are_left_alone(run, ranks):
-    done = run("windows.c", ranks, environment=LEVEL, timeout=120)
+    done = run("windows.c", ranks, environment=LEVEL)
     assert done.returncode == 0 and done.stdout.count("windows: right") == 1, done.text

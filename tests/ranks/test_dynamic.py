@@ -96,7 +96,7 @@ def test_one_that_died_is_not_waited_for_in_finalize(build):
     try:
         assert server.stdout.readline() == "serving\n"
         run_command(program, "visit-and-die", service)
-        _, errors = server.communicate(timeout=120)
+        _, errors = server.communicate(timeout=300)
         assert server.returncode == 0, errors
         assert "MPI_Finalize: rank 0 of another job" in errors and "died" in errors, errors
     finally:
@@ -144,7 +144,7 @@ def test_two_jobs_meet_twice_by_a_name(build, servers, visitors):
         done = run_command(*([*launcher, visitors] if visitors else []), *words)
         assert done.returncode == 0, done.text
         assert "visit: right" in done.stdout, done.text
-        output, _ = server.communicate(timeout=120)
+        output, _ = server.communicate(timeout=300)
         assert server.returncode == 0, output
         assert "serve: right" in output, output
     finally:
@@ -271,7 +271,7 @@ def test_a_thread_that_spawns_keeps_no_other_one_of_its_rank_waiting(build, tmp_
     )
     slow.chmod(0o755)
     environment = {"TASUKI_MPIEXEC": str(slow)}
-    done = run_command(build("dynamic.c"), "beside", tmp_path / "x", environment=environment, timeout=60)
+    done = run_command(build("dynamic.c"), "beside", tmp_path / "x", environment=environment)
     assert done.returncode == 0, done.text
     assert "beside: right" in done.stdout, done.text
 

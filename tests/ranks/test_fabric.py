@@ -28,9 +28,9 @@ def libfabric():
 def over_fabric(mpiexec):
     """over_fabric(ranks, nodes, *words, TASUKI_NET_...=...) -> Done."""
 
-    def run(ranks, nodes, *words, timeout=120, **environment):
+    def run(ranks, nodes, *words, **environment):
         options = ("-n", ranks, "--nodes", nodes, "--network", "fabric")
-        done = mpiexec(*options, *words, timeout=timeout, environment=environment)
+        done = mpiexec(*options, *words, environment=environment)
         if "offers no network TASUKI_NET_PROVIDER=shm" in done.stderr and has_small_shm():
             pytest.skip("libfabric offers no shm here: /dev/shm is too small for it")
         return done
@@ -65,7 +65,7 @@ def test_programs_on_hosts_that_are_this_machine(mpiexec, build, tmp_path, sourc
     launcher.chmod(0o755)
     ranks = sum(int(word.split(":")[1]) for word in hosts.split(","))
     words = ("-n", ranks, "--host", hosts, "--launcher-command", launcher, build(source))
-    done = mpiexec(*words, *(["nodes"] if source == "windows.c" else []), timeout=120)
+    done = mpiexec(*words, *(["nodes"] if source == "windows.c" else []))
     if "libfabric offers no network for messages between hosts" in done.stderr:
         pytest.skip("this machine has no interface but the loopback one")
     assert done.returncode == 0, done.text
@@ -157,7 +157,7 @@ def test_receives_of_other_nodes_are_cancelled(over_fabric, build, provider):
 
 def test_a_receive_is_cancelled_whose_sender_has_left(over_fabric, build):
     """With sessions a rank may leave before the others: nobody is left who could be asked."""
-    done = over_fabric(2, 2, build("left_cancelled.c"), timeout=60, TASUKI_NET_COPY_BYTES_MIN=1)
+    done = over_fabric(2, 2, build("left_cancelled.c"), TASUKI_NET_COPY_BYTES_MIN=1)
     assert done.returncode == 0 and "left: cancelled" in done.stdout, done.text
 
 

@@ -77,7 +77,7 @@ def test_two_jobs_meet_twice_by_a_name(build, servers, visitors):
     try:
         done = run_command(*launcher, build("dynamic.c"), "visit", service, 2, environment=FABRIC)
         assert done.returncode == 0 and "visit: right" in done.stdout, done.text
-        output, errors = server.communicate(timeout=120)
+        output, errors = server.communicate(timeout=300)
         assert server.returncode == 0 and "serve: right" in output and errors == "", output + errors
     finally:
         server.kill()
@@ -89,7 +89,7 @@ def test_one_that_died_is_not_waited_for_in_finalize(build):
     server = start_server(build, "stay", service)
     try:
         run_command(build("dynamic.c"), "visit-and-die", service, environment=FABRIC)
-        _, errors = server.communicate(timeout=120)
+        _, errors = server.communicate(timeout=300)
         assert server.returncode == 0, errors
         assert "MPI_Finalize: rank 0 of another job" in errors and "died" in errors, errors
     finally:

@@ -7,7 +7,7 @@ from harness import RANKS
 @pytest.mark.parametrize("ranks", RANKS)
 def test_files(run, ranks, tmp_path):
     name = tmp_path / "file"
-    done = run("files.c", ranks, name, timeout=120)
+    done = run("files.c", ranks, name)
     assert done.returncode == 0, done.text
     assert done.stdout.count("files: right") == 1, done.text
     assert not name.exists()

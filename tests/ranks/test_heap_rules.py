@@ -47,7 +47,7 @@ def test_limits_keep_the_heap_private(mpiexec, build, limit, name):
 def test_a_program_that_is_linked_to_the_library_needs_no_mpiexec(build, wish, words):
     environment = clean_environment({"TASUKI_EXPLAIN": 1, **({"TASUKI_HEAP": wish} if wish else {})})
     program = build("heap_memory.c")
-    done = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program], env=environment, capture_output=True, text=True)
     assert done.returncode == 0 and "memory: right" in done.stdout, done.stderr
     assert words in heap_line(done.stderr)[0], done.stderr
 

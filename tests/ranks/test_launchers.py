@@ -139,7 +139,7 @@ PROGRAMS = [
 @pytest.mark.parametrize(("source", "words", "says"), PROGRAMS)
 @pytest.mark.parametrize("launcher", BIG)
 def test_the_programs_of_the_rank_tests(launch, build, launcher, source, words, says, ranks):
-    done = launch(launcher, ranks, build(source), *words, timeout=120)
+    done = launch(launcher, ranks, build(source), *words)
     assert done.returncode == 0, done.text
     assert re.search(says, done.stdout), done.text
 
@@ -147,7 +147,7 @@ def test_the_programs_of_the_rank_tests(launch, build, launcher, source, words, 
 @pytest.mark.parametrize("ranks", [2, 4])
 @pytest.mark.parametrize("launcher", BIG)
 def test_files(launch, build, launcher, ranks, tmp_path):
-    done = launch(launcher, ranks, build("files.c"), tmp_path / "file", timeout=120)
+    done = launch(launcher, ranks, build("files.c"), tmp_path / "file")
     assert done.returncode == 0 and "files: right" in done.stdout, done.text
     assert list(tmp_path.iterdir()) == []
 
@@ -156,7 +156,7 @@ def test_files(launch, build, launcher, ranks, tmp_path):
 def test_the_heap_may_be_preloaded(launch, build, launcher):
     heap = {"LD_PRELOAD": PREFIX / "lib" / "libtasuki_heap.so"}
     preload = ("env", *(f"{name}={value}" for name, value in heap.items()))
-    done = launch(launcher, 2, *preload, build("windows.c"), "global", timeout=120)
+    done = launch(launcher, 2, *preload, build("windows.c"), "global")
     assert done.returncode == 0, done.text
 
 
@@ -362,7 +362,7 @@ def test_ranks_that_share_no_memory_are_nodes_of_one_machine(launch, build, laun
     assert done.returncode == 0 and lines(done.stdout) == hello(2), done.text
     assert re.search(r"its ranks make 2 nodes on [^ ,]+$", done.stderr, re.M), done.text
     assert re.search(r"interface lo, .* the nodes are virtual ones of this machine", done.stderr), done.text
-    done = launch(launcher, 2, *apart, build("exchange.c"), timeout=120)
+    done = launch(launcher, 2, *apart, build("exchange.c"))
     assert done.returncode == 0 and "exchange: all sizes right" in done.stdout, done.text
 
 

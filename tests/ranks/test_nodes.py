@@ -58,7 +58,7 @@ def test_programs_over_nodes_whose_links_are_shared(mpiexec, build, tmp_path):
 def run_over_nodes(mpiexec, build, tmp_path, source, ranks, nodes, *network):
     argument = {"windows.c": ["nodes"], "files.c": [tmp_path / "file"]}.get(source, [])
     words = ("-n", ranks, "--nodes", nodes, *NETWORK, *network)
-    done = mpiexec(*words, build(source), *argument, timeout=120)
+    done = mpiexec(*words, build(source), *argument)
     assert done.returncode == 0, done.text
     assert done.stdout.count(PROGRAMS[source]) == 1, done.text
 
@@ -67,7 +67,7 @@ def run_over_nodes(mpiexec, build, tmp_path, source, ranks, nodes, *network):
 def test_messages_cross_in_two_copies_and_say_so(mpiexec, build, heap):
     """No way that needs common memory is taken between ranks of different nodes."""
     words = ("-n", 2, "--nodes", 2, "--heap", heap, "--stats=json", build("exchange.c"))
-    done = mpiexec(*words, environment={"TASUKI_EXPLAIN": "on"}, timeout=120)
+    done = mpiexec(*words, environment={"TASUKI_EXPLAIN": "on"})
     assert done.returncode == 0, done.text
     told = [line for line in done.stderr.splitlines() if "from rank 1" in line and "MiB" in line]
     assert told and all("two-copy" in line and "the two ranks share no memory" in line for line in told), (
@@ -85,7 +85,7 @@ def test_programs_of_several_applications_share_the_nodes(mpiexec, build):
 
 
 def test_what_is_spawned_is_on_one_node(mpiexec, build):
-    done = mpiexec("-n", 2, "--nodes", 2, build("dynamic.c"), "each", timeout=120)
+    done = mpiexec("-n", 2, "--nodes", 2, build("dynamic.c"), "each")
     assert done.returncode == 0, done.text
 
 

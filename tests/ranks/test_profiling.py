@@ -12,7 +12,7 @@ MPICH = (f"-I{ROOT / 'src/binding/abi/mpich'}", f"-I{HERE}", str(PREFIX / "lib/l
 def compile_for_mpich(source, *flags):
     program = PROGRAMS / f"{source}-mpich{'.so' if '-shared' in flags else ''}"
     PROGRAMS.mkdir(parents=True, exist_ok=True)
-    done = run_command("cc", "-O1", *flags, HERE / f"{source}.c", "-o", program, *MPICH, timeout=120)
+    done = run_command("cc", "-O1", *flags, HERE / f"{source}.c", "-o", program, *MPICH)
     assert done.returncode == 0, done.text
     return program
 

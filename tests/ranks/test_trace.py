@@ -90,7 +90,7 @@ def test_calls_of_fortran_are_named_by_file_and_line(record):
     PROGRAMS.mkdir(parents=True, exist_ok=True)
     source.write_text(FORTRAN)
     program = PROGRAMS / "placed"
-    done = run_command(PREFIX / "bin" / "mpifort", "-g", source, "-o", program, timeout=120)
+    done = run_command(PREFIX / "bin" / "mpifort", "-g", source, "-o", program)
     assert done.returncode == 0, done.text
     trace = record(2, program)[1]
     for part, known in zip(trace.parts, places.places_of(trace).values(), strict=True):
@@ -107,7 +107,7 @@ def compile_for_mpich():
     library = PREFIX / "lib" / "libmpi.so.12"
     header = f"-I{ROOT / 'src/binding/abi/mpich'}"
     done = run_command(
-        "cc", "-O1", header, "-pthread", HERE / "traced.c", "-o", program, library, timeout=120
+        "cc", "-O1", header, "-pthread", HERE / "traced.c", "-o", program, library, timeout=300
     )
     assert done.returncode == 0, done.text
     return program

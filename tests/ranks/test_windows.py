@@ -10,7 +10,7 @@ OVER_NODES = [(2, 2), (3, 2), (4, 2), (4, 4), (8, 2), (8, 4)]  # ranks and nodes
 
 @pytest.mark.parametrize("ranks", RANKS)
 def test_windows_of_every_flavor(run, ranks):
-    done = run("windows.c", ranks, timeout=120)
+    done = run("windows.c", ranks)
     assert done.returncode == 0, done.text
     assert done.stdout.count("windows: right") == 1, done.text
 
@@ -18,14 +18,14 @@ def test_windows_of_every_flavor(run, ranks):
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 @pytest.mark.parametrize("memory", ["global", "mixed", "closed", "closed-late"])
 def test_windows_of_global_memory(mpiexec, build, ranks, memory):
-    done = mpiexec("-n", ranks, "--heap=global", build("windows.c"), memory, timeout=120)
+    done = mpiexec("-n", ranks, "--heap=global", build("windows.c"), memory)
     assert done.returncode == 0, done.text
     assert done.stdout.count("windows: right") == 1, done.text
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_what_mpi_allocates_is_global_though_malloc_is_private(mpiexec, build, ranks):
-    done = mpiexec("-n", ranks, "--heap=private", build("windows.c"), "private", timeout=120)
+    done = mpiexec("-n", ranks, "--heap=private", build("windows.c"), "private")
     assert done.returncode == 0, done.text
     assert done.stdout.count("windows: right") == 1, done.text
 
@@ -45,7 +45,7 @@ def test_errors_reach_the_window_and_leave_it_usable(run, ranks):
 
 @pytest.mark.parametrize("ranks, nodes", OVER_NODES)
 def test_windows_over_nodes(mpiexec, build, ranks, nodes):
-    done = mpiexec("-n", ranks, "--nodes", nodes, build("windows.c"), "nodes", timeout=120)
+    done = mpiexec("-n", ranks, "--nodes", nodes, build("windows.c"), "nodes")
     assert done.returncode == 0, done.text
     assert done.stdout.count("windows: right") == 1, done.text
 
@@ -61,7 +61,7 @@ def test_pieces_that_adjoin_over_nodes(mpiexec, build, ranks, nodes):
 @pytest.mark.parametrize("heap", ["global", "private"])
 def test_nodes_share_no_memory_of_a_window(mpiexec, build, what, ranks, nodes, heap):
     program = build("windows_over_nodes.c")
-    done = mpiexec("-n", ranks, "--nodes", nodes, "--heap", heap, program, what, timeout=120)
+    done = mpiexec("-n", ranks, "--nodes", nodes, "--heap", heap, program, what)
     assert done.returncode == 0, done.text
     assert done.stdout.count("windows over nodes: right") == 1, done.text
 
@@ -69,7 +69,7 @@ def test_nodes_share_no_memory_of_a_window(mpiexec, build, what, ranks, nodes, h
 def test_windows_over_nodes_in_checking_mode(mpiexec, build):
     """Conflicts of accesses are not looked for there; all else is."""
     words = ("-n", 4, "--nodes", 2, build("windows.c"), "nodes")
-    done = mpiexec(*words, environment={"TASUKI_CHECK": 3}, timeout=120)
+    done = mpiexec(*words, environment={"TASUKI_CHECK": 3})
     assert done.returncode == 0 and done.stdout.count("windows: right") == 1, done.text
 
 

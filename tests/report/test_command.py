@@ -21,7 +21,7 @@ def tasuki(*words, folder):
         env={**os.environ, "PYTHONPATH": str(PYTHON)},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
     )
 
 

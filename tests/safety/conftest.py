@@ -20,7 +20,7 @@ def safety():
     return harness.compile_program(HERE / "safety.c", "-pthread")
 
 
-def as_user(user, *command, timeout=60, **options):
+def as_user(user, *command, timeout=300, **options):
     """Runs a command as another user, with nothing of this one's but the environment's PATH."""
     words = [str(word) for word in command]
     return subprocess.run(

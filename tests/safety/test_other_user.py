@@ -84,7 +84,7 @@ def victim(other_users, safety):
     process, ranks = start_victim(safety)
     yield process, ranks
     os.killpg(process.pid, signal.SIGTERM)
-    assert process.wait(timeout=120) != 0
+    assert process.wait(timeout=300) != 0
 
 
 def socket_of(launcher_pid):

@@ -75,7 +75,7 @@ def test_other_mpis_do_the_same(name, tmp_path):
     assert (prefix / "bin/mpiexec").exists(), f"{prefix} is not there (make peers)"
     built = tmp_path / "halo"
     words = (prefix / "bin/mpicxx", "-O1", HERE / "halo.cpp", *FLAGS, "-o", built)
-    done = harness.run_command(*words, timeout=200)
+    done = harness.run_command(*words, timeout=300)
     assert done.returncode == 0, done.text
     for kind in KINDS:
         for ranks in harness.RANKS:

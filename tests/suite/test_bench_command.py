@@ -39,7 +39,7 @@ def environment(**changes):
 
 def bench(*words, **changes):
     return subprocess.run(
-        words_of(*words), env=environment(**changes), capture_output=True, text=True, timeout=280, check=False
+        words_of(*words), env=environment(**changes), capture_output=True, text=True, timeout=300, check=False
     )
 
 
@@ -111,7 +111,7 @@ def test_ctrl_c_keeps_what_is_there_and_resume_goes_on(fake):
         assert process.poll() is None, process.communicate()
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=300)
     assert process.returncode == 130 and "--resume goes on" in told, told
     before = results.load(fake.out).rows
     assert 0 < len(before) < 8
@@ -290,7 +290,7 @@ def test_two_are_compared_in_turns(fake):
         env=environment(FAKE_NOTES=str(fake.folder)),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -36,7 +36,7 @@ def test_their_cases_run(rows, tmp_path):
     chosen = [case for group in groups.values() for case in group]
     cases.write_text("".join(f"{case.name}\n" for case in chosen))
     words = (harness.PREFIX / "bin/mpiexec", "-n", 2, MBL, "--cases", cases, "--budget", 0.0001)
-    done = harness.run_command(*words, timeout=150)
+    done = harness.run_command(*words, timeout=300)
     assert done.returncode == 0, done.text
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert [f"{row['id']} {row['bytes']}" for row in told if "id" in row] == [case.name for case in chosen]

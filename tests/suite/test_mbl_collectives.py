@@ -30,7 +30,7 @@ COLLECTIVES = (
 
 def mbl(ranks, *options, environment=None):
     command = [harness.PREFIX / "bin/mpiexec", "-n", ranks, MBL, *options]
-    return harness.run_command(*command, environment=environment, timeout=280)
+    return harness.run_command(*command, environment=environment, timeout=300)
 
 
 def lines_of(done):
@@ -261,7 +261,7 @@ def spoiler(tmp_path_factory):
     source.write_text(SPOILER + "".join(wrapper_of(name, declarations) for name in sorted(functions)))
     library = folder / "libspoiler.so"
     done = harness.run_command(
-        harness.PREFIX / "bin/mpicc", "-shared", "-fPIC", "-O1", source, "-o", library, timeout=100
+        harness.PREFIX / "bin/mpicc", "-shared", "-fPIC", "-O1", source, "-o", library, timeout=300
     )
     assert done.returncode == 0, done.text
     return library

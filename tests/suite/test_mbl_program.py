@@ -19,7 +19,7 @@ PINGPONG = f"point_to_point/pingpong/{VARIANT}"
 BLOCKING = PINGPONG.replace("posted", "blocking")
 
 
-def mbl(ranks, *options, environment=None, timeout=90):
+def mbl(ranks, *options, environment=None, timeout=300):
     command = [harness.PREFIX / "bin/mpiexec", "-n", ranks, MBL, *options]
     return harness.run_command(*command, environment=environment, timeout=timeout)
 

@@ -43,7 +43,7 @@ def compiled(tmp_path_factory):
             return harness.compile_program(HERE / source, f"-cc={compiler}", *flags)
         out = folder / f"{pathlib.Path(source).stem}-{len(list(folder.iterdir()))}"
         command = [compiler, "-O1", "-g", *flags, HERE / source, "-o", out, *mpich_flags()]
-        done = harness.run_command(*command, timeout=120)
+        done = harness.run_command(*command, timeout=300)
         assert done.returncode == 0, done.text
         return out
 
@@ -88,7 +88,7 @@ def needs():
     def check(*command):
         if shutil.which(command[0]) is None:
             pytest.fail(f"{command[0]} is not installed (tools/packages-debian.txt has it)")
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         if done.returncode != 0:
             pytest.skip(f"{' '.join(command)} does not work here: {done.stderr.strip()}")
 

@@ -53,7 +53,7 @@ def times(tmp_path_factory):
 def call(*words, folder):
     environment = dict(os.environ, PYTHONPATH=str(made_up.ROOT / "python"), COLUMNS="150")
     command = [sys.executable, *map(str, words)]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
 
 
 def tune(*words, folder, prefix):

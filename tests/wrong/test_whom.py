@@ -99,7 +99,7 @@ def run(name, nodes, *seconds):
         name,
         *seconds,
         environment=environment,
-        timeout=120,
+        timeout=300,
     )
 
 
