@@ -39,7 +39,7 @@ def environment(**changes):
 
 def bench(*words, **changes):
     return subprocess.run(
-        words_of(*words), env=environment(**changes), capture_output=True, text=True, timeout=300, check=False
+        words_of(*words), env=environment(**changes), capture_output=True, text=True, timeout=590, check=False
     )
 
 

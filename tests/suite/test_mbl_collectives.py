@@ -30,7 +30,7 @@ COLLECTIVES = (
 
 def mbl(ranks, *options, environment=None):
     command = [harness.PREFIX / "bin/mpiexec", "-n", ranks, MBL, *options]
-    return harness.run_command(*command, environment=environment, timeout=300)
+    return harness.run_command(*command, environment=environment, timeout=590)
 
 
 def lines_of(done):

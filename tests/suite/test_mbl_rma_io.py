@@ -19,7 +19,7 @@ UNCHECKED = ("rma/epoch", "rma/window", "io/open", "io/set_view", "io/sync/data=
 
 def mbl(ranks, *options, environment=None):
     command = [harness.PREFIX / "bin/mpiexec", "-n", ranks, MBL, *options]
-    return harness.run_command(*command, environment=environment, timeout=300)
+    return harness.run_command(*command, environment=environment, timeout=590)
 
 
 @functools.cache
