@@ -280,7 +280,7 @@ def parse_arguments():
         help="the mpich ABI at 2 ranks, the standard one at 3, local tests at fewer, some in one ABI",
     )
     parser.add_argument(
-        "--timeout", type=int, default=240, help="seconds for one file at one number of ranks"
+        "--timeout", type=int, default=1200, help="seconds for one file at one number of ranks"
     )
     parser.add_argument("--under", default="", metavar="NAME,…|all", help="also under these protocols")
     parser.add_argument("--under-only", action="store_true", help="under these alone")
