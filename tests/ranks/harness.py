@@ -166,6 +166,34 @@ def compile_plain(source, name, *flags):
     return program
 
 
+def compile_for_mpich(source, *flags):
+    """A program, or by its flags a library, built for the MPICH ABI as others find it."""
+    name = f"{source}-mpich{'.so' if '-shared' in flags else ''}"
+    mpich = (f"-I{ROOT / 'src/binding/abi/mpich'}", f"-I{HERE}", PREFIX / "lib/libmpi.so.12")
+    return compile_plain(HERE / f"{source}.c", name, *flags, *mpich)
+
+
+def processes_of(program):
+    """The numbers of the processes that run `program`, a path without links, but for zombies."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if (folder / "exe").readlink() == pathlib.Path(program):
+                found.append(folder.name)
+        except OSError:
+            continue
+    return found
+
+
+def wait_for_no(program, seconds=60):
+    """What is left of `program` after at most that time. It is the caller's own copy, since other runs of the
+    tests may have the same program."""
+    end = time.monotonic() + seconds
+    while (left := processes_of(program)) and time.monotonic() < end:
+        time.sleep(0.02)
+    return left
+
+
 def compile_stress():
     """The program of tests/stress, for tests that want messages of every kind."""
     folder = HERE.parent / "stress"

@@ -1,34 +1,14 @@
 """More than one job: spawning, ports, names and joining, with real processes, and how such families end."""
 
 import os
-import pathlib
+import shutil
 import subprocess
 import time
 
 import pytest
-from harness import PREFIX, RANKS, clean_environment, run_command
+from harness import PREFIX, RANKS, clean_environment, run_command, wait_for_no
 
 SPAWNING = ["spawn", "each", "multiple", "generations", "errors"]
-
-
-def processes_of(program):
-    """The numbers of processes that run `program`, zombies aside."""
-    found = []
-    for folder in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if folder.joinpath("exe").readlink() == program:
-                found.append(folder.name)
-        except OSError:
-            continue
-    return found
-
-
-def wait_for_no(program, seconds=60):
-    """What is left of `program` after at most that time."""
-    end = time.monotonic() + seconds
-    while (left := processes_of(program)) and time.monotonic() < end:
-        time.sleep(0.02)
-    return left
 
 
 @pytest.mark.parametrize("what", SPAWNING)
@@ -53,10 +33,11 @@ def test_a_program_alone_that_ends_in_good_order_leaves_no_word_of_its_end(build
         assert "detached child: right" in done.stdout, done.text
 
 
-def test_a_program_alone_that_leaves_without_finalizing_is_told(build):
-    done = run_command(build("dynamic.c"), "leave-unfinalized")
+def test_a_program_alone_that_leaves_without_finalizing_is_told(build, tmp_path):
+    program = shutil.copy(build("dynamic.c"), tmp_path)
+    done = run_command(program, "leave-unfinalized")
     assert "the program that spawned these ranks has died" in done.stderr, done.text
-    assert wait_for_no(build("dynamic.c")) == []
+    assert wait_for_no(program) == []
 
 
 @pytest.mark.parametrize("alone", [False, True])
@@ -192,9 +173,9 @@ def test_messages_to_children_outlive_their_senders(run):
     ],
     ids=["abort", "leave", "leave-probe", "leave-any", "no-mpi", "die"],
 )
-def test_the_end_of_one_is_the_end_of_all(build, run, words, status, says, alone):
-    program = build("dynamic.c")
-    done = run_command(program, *words) if alone else run("dynamic.c", 2, *words)
+def test_the_end_of_one_is_the_end_of_all(build, mpiexec, tmp_path, words, status, says, alone):
+    program = shutil.copy(build("dynamic.c"), tmp_path)
+    done = run_command(program, *words) if alone else mpiexec("-n", 2, program, *words)
     # Alone, it is the parent's own end that counts: by an error of its own, or the signal.
     assert done.returncode != 0 if alone else done.returncode == status, done.text
     assert says in done.stderr, done.text
@@ -226,15 +207,16 @@ def test_strangers_at_several_numbers_of_ranks(run, ranks, dies):
 
 @pytest.mark.parametrize("parting", ["disconnect", "free"])
 @pytest.mark.parametrize("dies", OTHER)
-def test_strangers_of_a_program_alone(build, dies, parting):
+def test_strangers_of_a_program_alone(build, tmp_path, dies, parting):
     """No mpiexec ends the program itself: it goes on in any case, and is told in MPI_Finalize."""
-    done = run_command(build("strangers.c"), "either", dies, "abort", parting)
+    program = shutil.copy(build("strangers.c"), tmp_path)
+    done = run_command(program, "either", dies, "abort", parting)
     goes_on = f"{OTHER[dies]} goes on\n" if dies == "child" or parting == "disconnect" else ""
     assert done.stdout == goes_on, done.text
     assert done.returncode == (0 if dies == "child" else 9), done.text
     told = "is connected, died without calling it" in done.stderr
     assert told == (dies == "child" and parting == "free"), done.text
-    assert wait_for_no(build("strangers.c")) == []
+    assert wait_for_no(program) == []
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
 """Handles in numbers: millions at once, one group for each object, and an error when none is left."""
 
 import pytest
-from harness import compile_program
-from test_profiling import compile_for_mpich
+from harness import compile_for_mpich, compile_program
 
 
 @pytest.fixture(params=["standard", "mpich"])

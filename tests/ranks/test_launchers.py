@@ -7,11 +7,12 @@ MPICH's and Open MPI's. Their tests are skipped where they are not.
 import os
 import pathlib
 import re
+import shutil
 import sys
 import time
 
 import pytest
-from harness import PREFIX, RANKS, ROOT, compile_program, run_command
+from harness import PREFIX, RANKS, ROOT, compile_program, processes_of, run_command, wait_for_no
 
 PEERS = pathlib.Path(os.environ.get("TASUKI_PEERS", ROOT / "build" / "peers"))
 MPIEXEC = PREFIX / "bin" / "mpiexec"
@@ -57,17 +58,6 @@ def nothing_is_left():
     while named() - before and time.monotonic() < end:
         time.sleep(0.05)
     assert not named() - before
-
-
-def processes_of(program):
-    found = []
-    for folder in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if (folder / "exe").readlink() == program:
-                found.append(folder.name)
-        except OSError:
-            continue
-    return found
 
 
 def hello(ranks):
@@ -192,8 +182,8 @@ def test_an_abort_ends_the_job_with_its_message_and_code(launch, build, launcher
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 @pytest.mark.parametrize("how", ["kill", "exit", "fail", "stray"])
-def test_a_rank_that_ends_without_finalizing_ends_the_job(launch, build, launcher, how):
-    program = build("launchers.c")
+def test_a_rank_that_ends_without_finalizing_ends_the_job(launch, build, tmp_path, launcher, how):
+    program = shutil.copy(build("launchers.c"), tmp_path)
     done = launch(launcher, 3, program, how)
     # gforker takes ranks that it ended for ranks that ended well, and says which they were. Hydra ends the
     # others of one that ends with 0, and may end with 0 itself.
@@ -369,12 +359,9 @@ def test_ranks_that_share_no_memory_are_nodes_of_one_machine(launch, build, laun
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may make PID namespaces without more ado")
 @pytest.mark.parametrize("launcher", BIG)
 @pytest.mark.parametrize("how", ["abort", "exit"])
-def test_ranks_that_share_no_memory_end_together(launch, build, launcher, how):
+def test_ranks_that_share_no_memory_end_together(launch, build, tmp_path, launcher, how):
     """The launcher sees unshare, which says of an end by a signal that it ended with a status."""
-    program = build("launchers.c")
+    program = shutil.copy(build("launchers.c"), tmp_path)
     done = launch(launcher, 3, "unshare", "--pid", "--fork", "--kill-child", program, how)
     assert (done.returncode != 0 or how == "exit") and done.seconds < SECONDS_MAX, done.text
-    end = time.monotonic() + SECONDS_MAX
-    while processes_of(program):
-        assert time.monotonic() < end, processes_of(program)
-        time.sleep(0.05)
+    assert wait_for_no(program) == []

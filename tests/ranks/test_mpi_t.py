@@ -3,8 +3,7 @@
 import re
 
 import pytest
-from harness import ROOT, run_command
-from test_profiling import compile_for_mpich
+from harness import ROOT, compile_for_mpich, run_command
 
 PROGRAMS = ["mpi_t", "mpi_t_events"]
 

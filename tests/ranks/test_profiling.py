@@ -2,19 +2,9 @@
 preloaded, in both ABIs."""
 
 import pytest
-from harness import HERE, PREFIX, PROGRAMS, ROOT, compile_program, run_command
+from harness import HERE, compile_for_mpich, compile_program
 
 SHARED = ("-shared", "-fPIC")
-# The MPICH ABI's header, and its library, which programs built by others find under this name.
-MPICH = (f"-I{ROOT / 'src/binding/abi/mpich'}", f"-I{HERE}", str(PREFIX / "lib/libmpi.so.12"))
-
-
-def compile_for_mpich(source, *flags):
-    program = PROGRAMS / f"{source}-mpich{'.so' if '-shared' in flags else ''}"
-    PROGRAMS.mkdir(parents=True, exist_ok=True)
-    done = run_command("cc", "-O1", *flags, HERE / f"{source}.c", "-o", program, *MPICH)
-    assert done.returncode == 0, done.text
-    return program
 
 
 def expect_counts(done, ranks):

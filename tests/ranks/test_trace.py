@@ -8,7 +8,16 @@ import shutil
 import sys
 
 import pytest
-from harness import HERE, PREFIX, PROGRAMS, RANKS, ROOT, compile_program, run_command, skip_without
+from harness import (
+    HERE,
+    PREFIX,
+    PROGRAMS,
+    RANKS,
+    ROOT,
+    compile_for_mpich,
+    compile_program,
+    skip_without,
+)
 
 sys.path.insert(0, str(ROOT / "python"))
 
@@ -84,15 +93,11 @@ end program
 
 
 @pytest.mark.skipif(not shutil.which("gfortran"), reason="no Fortran compiler")
-def test_calls_of_fortran_are_named_by_file_and_line(record):
+def test_calls_of_fortran_are_named_by_file_and_line(record, tmp_path):
     skip_without("libdw")
-    source = PROGRAMS / "placed.f90"
-    PROGRAMS.mkdir(parents=True, exist_ok=True)
+    source = tmp_path / "placed.f90"
     source.write_text(FORTRAN)
-    program = PROGRAMS / "placed"
-    done = run_command(PREFIX / "bin" / "mpifort", "-g", source, "-o", program)
-    assert done.returncode == 0, done.text
-    trace = record(2, program)[1]
+    trace = record(2, compile_program(source, compiler="mpifort"))[1]
     for part, known in zip(trace.parts, places.places_of(trace).values(), strict=True):
         told = {
             part.functions[int(function)]: known[site].text
@@ -101,16 +106,8 @@ def test_calls_of_fortran_are_named_by_file_and_line(record):
         assert told["MPI_Barrier"] == "placed.f90:6" and told["MPI_Finalize"] == "placed.f90:7"
 
 
-def compile_for_mpich():
-    program = PROGRAMS / "traced-mpich"
-    PROGRAMS.mkdir(parents=True, exist_ok=True)
-    library = PREFIX / "lib" / "libmpi.so.12"
-    header = f"-I{ROOT / 'src/binding/abi/mpich'}"
-    done = run_command(
-        "cc", "-O1", header, "-pthread", HERE / "traced.c", "-o", program, library, timeout=300
-    )
-    assert done.returncode == 0, done.text
-    return program
+def mpich():
+    return compile_for_mpich("traced", "-pthread")
 
 
 def standard():
@@ -149,7 +146,7 @@ def expect_collectives(frame, ranks):
     assert len(set(own["comm"])) == 1
 
 
-@pytest.mark.parametrize("program", [standard, compile_for_mpich])
+@pytest.mark.parametrize("program", [standard, mpich])
 def test_what_the_library_tells_is_recorded(record, program):
     """Ways and queues of messages; and on which processors each rank may run."""
     done, trace = record(2, program(), "ways")
@@ -192,7 +189,7 @@ def expect_requests(trace, ranks):
         assert part.whole
 
 
-@pytest.mark.parametrize("program", [standard, compile_for_mpich])
+@pytest.mark.parametrize("program", [standard, mpich])
 @pytest.mark.parametrize("ranks", RANKS)
 def test_calls_are_recorded(record, ranks, program):
     done, trace = record(ranks, program(), "calls")
