@@ -27,7 +27,7 @@ struct TimeText {
 
 /// Of a selection that is told: its number of ranks and so on, as the line differs by.
 auto case_of(const Problem& problem, const Selection& selection) {
-  const auto octave = std::bit_width(static_cast<std::uint64_t>(problem.bytes));
+  const int octave = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(problem.bytes)));
   return SelectionExplainer::Case{problem.size, problem.nodes, octave, problem.blocking ? 1 : 0,
                                   selection.algorithm};
 }
