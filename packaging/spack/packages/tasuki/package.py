@@ -27,7 +27,7 @@ class Tasuki(CMakePackage):
     depends_on("ninja", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("python@3.11:", type=("build", "run"))
-    depends_on("mimalloc@2.0.9:2", type="run")
+    depends_on("mimalloc@2.0.9:2", type=("link", "run"))  # opened when a job begins, and found by the RPATH
     depends_on("elfutils@0.170:")
     depends_on("libfabric@1.17:", when="+fabric")
     depends_on("pmix@4:", when="+pmix")
