@@ -46,11 +46,12 @@ def launch():
 
 @pytest.fixture(autouse=True)
 def nothing_is_left():
-    """Other tests may run meanwhile: what they name goes soon, but for users' folders of published names."""
+    """Other tests may run meanwhile: what they name goes soon, but for users' folders of published names, and
+    the folders of `tasuki bench`."""
 
     def named():
         paths = (path for folder in ("/tmp", "/dev/shm") for path in pathlib.Path(folder).glob("*tasuki*"))
-        return {path for path in paths if not re.fullmatch(r"tasuki-\d+", path.name)}
+        return {path for path in paths if not re.fullmatch(r"tasuki-(\d+|bench-.*)", path.name)}
 
     before = named()
     yield
