@@ -109,9 +109,8 @@ def test_reports_come_through_a_chain(four):
 
     leaking = words_of(1, "-n", 4, harness.compile_program("leaks.c"), "group")
     done = four[0].run(leaking, environment={"TASUKI_CHECK": 3})
-    assert re.search(r"MPI_Comm_group.* at leaks\.c:\d+.* on each of ranks 0-3$", done.stderr, re.M), (
-        done.text
-    )
+    where = harness.place("leaks.c")
+    assert re.search(rf"MPI_Comm_group.* at {where}.* on each of ranks 0-3$", done.stderr, re.M), done.text
 
     standing = [harness.compile_program("doctor.c"), "cycle"]
     done = four[0].run(words_of(1, "--stall", 1, "--end-on-deadlock", "-n", 4, *standing))
@@ -119,6 +118,7 @@ def test_reports_come_through_a_chain(four):
     assert nothing_left(four)
 
 
+@harness.needs("libfabric")
 def test_a_stopped_job_goes_on(four, traffic):
     """Ctrl-Z and fg: no agent takes the one before it for dead, nor mpiexec any."""
     job = four[0].popen(words_of(1, *SILENCE, "-n", 4, traffic))
@@ -161,6 +161,7 @@ STRIKES = {
 }
 
 
+@harness.needs("libfabric")
 @pytest.mark.parametrize("name", STRIKES)
 def test_a_fault_ends_the_job(four, traffic, name):
     fan_out, index, what, says = STRIKES[name]

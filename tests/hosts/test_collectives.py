@@ -5,6 +5,8 @@ import pathlib
 import harness
 from harness import compile_program
 
+pytestmark = harness.needs("libfabric")
+
 HERE = pathlib.Path(__file__).resolve().parent
 MPIEXEC = harness.PREFIX / "bin/mpiexec"
 SHAPES = ["node1:2,node2:2", "node1:1,node2:1,node3:1", "node1:2,node2:2,node3:2", "node1:1,node2:3"]

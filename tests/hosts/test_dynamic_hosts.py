@@ -104,6 +104,7 @@ def test_two_processes_join_over_a_socket_between_hosts(hosts, program):
     assert "join-visit: right" in done.stdout and "join-serve: right" in output
 
 
+@harness.needs("libfabric")
 def test_a_port_that_is_closed_is_an_error_of_the_call(hosts, program):
     server = hosts[0].popen([MPIEXEC, *TWO_HOSTS, "-n", 4, program, "stay"])
     port = server.stdout.readline().strip()
@@ -148,6 +149,7 @@ def test_the_death_of_one_of_another_job_is_told_and_not_waited_for(hosts, progr
     assert "rank 0 of another job" in errors and "died" in errors, errors
 
 
+@harness.needs("libfabric")
 def test_the_power_of_a_host_of_another_job_fails(hosts, program):
     server = hosts[0].popen(
         [MPIEXEC, "-n", 1, program, "serve-and-wait"], environment={"TASUKI_NET_CONNECT_SECONDS": "4"}
@@ -175,6 +177,7 @@ def test_only_what_is_connected_ends_with_a_job(start, dies, other, parting):
     assert done.stdout == (f"{other} goes on\n" if parting == "disconnect" else ""), done.text
 
 
+@harness.needs("libfabric")
 @pytest.mark.parametrize("lost", [1, 2])
 def test_a_host_is_lost_amid(hosts, program, lost):
     """Host 3 has children only."""

@@ -15,6 +15,8 @@ import pytest
 from faults import AMID_CHAIN, END_OF_CHAIN, FAULTS, FIREWALL, OURS, play
 from hosts import Hosts
 
+pytestmark = harness.needs("libfabric")
+
 SILENCE_SECONDS = 2
 SETTINGS = {"TASUKI_HOST_SILENCE_SECONDS": SILENCE_SECONDS, "TASUKI_NET_CONNECT_SECONDS": 4}
 

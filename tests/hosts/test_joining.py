@@ -304,6 +304,7 @@ def test_a_status_after_finalize_is_the_launchers(start, build, launcher):
     assert "ring of 2" in done.stdout and done.returncode == 3, done.text
 
 
+@harness.needs("libfabric")
 def test_a_host_that_falls_silent_ends_the_job(hosts, build):
     """Neither Hydra nor anything else there notices that a cable was pulled: the ranks do, on both sides."""
     places = ["-launcher", "ssh", "-launcher-exec", hosts.ssh_command, "-hosts", "node1:2,node2:2"]

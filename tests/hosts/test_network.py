@@ -8,6 +8,8 @@ import harness
 import pytest
 from launchers import HERE
 
+pytestmark = harness.needs("libfabric")
+
 MPIEXEC = harness.PREFIX / "bin/mpiexec"
 SECONDS = {"TASUKI_NET_CONNECT_SECONDS": 2}
 END = r"\(interface (\w+), address ([\d.]+):(\d+)\)"

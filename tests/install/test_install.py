@@ -11,10 +11,15 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/ranks"))
+
+import harness  # noqa: E402
+
 PREFIX = pathlib.Path(os.environ.get("TASUKI_TEST_PREFIX", ROOT / "build" / "prefix"))
 
 HELLO = """\
@@ -109,12 +114,17 @@ def test_tree_is_complete():
     for name in ("bin/mpiexec", "bin/mpirun", "bin/mpicc", "bin/mpicxx", "bin/mpic++", "include/mpi.h",
                  "include/mpich/mpi.h", "lib/libmpi_abi.so", "lib/libmpi_abi.so.1", "lib/libmpi.so.12",
                  "lib/libmpich.so.12", "lib/libmpichfort.so.12", "lib/tasuki/mpicxx/libmpicxx.so.12",
-                 "lib/pkgconfig/tasuki.pc", "lib/cmake/Tasuki/TasukiConfig.cmake", "bin/tasuki",
-                 "bin/spam", "libexec/tasuki/spam-tools",
-                 "lib/tasuki/python/spam_tools/__main__.py", "share/tasuki/spam/CMakeLists.txt",
-                 "share/tasuki/spam/src/run.cpp", "share/tasuki/spam/examples/paper.toml"):  # fmt: skip
+                 "lib/pkgconfig/tasuki.pc", "lib/cmake/Tasuki/TasukiConfig.cmake", "bin/tasuki"):  # fmt: skip
         assert (PREFIX / name).exists(), name
     assert not (PREFIX / "lib/libmpi.so").exists(), "-lmpi must not link the MPICH ABI by accident"
+
+
+@harness.needs("SPAM")
+def test_the_reference_application_is_complete():
+    for name in ("bin/spam", "libexec/tasuki/spam-tools", "lib/tasuki/python/spam_tools/__main__.py",
+                 "share/tasuki/spam/CMakeLists.txt", "share/tasuki/spam/src/run.cpp",
+                 "share/tasuki/spam/examples/paper.toml"):  # fmt: skip
+        assert (PREFIX / name).exists(), name
 
 
 # What the C libraries have for the Fortran libraries.

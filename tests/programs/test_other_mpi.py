@@ -47,8 +47,8 @@ int main(int argc, char** argv) {
 
 
 def environment(**changes):
-    inherited = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
-    return inherited | changes
+    foreign = ("LD_LIBRARY_PATH", "TASUKI_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | changes
 
 
 def run(*words, **changes):

@@ -119,6 +119,11 @@ def skip_without(name):
         pytest.skip(left_out()[name])
 
 
+def needs(name):
+    """The mark of a test, or of a module, that skip_without(name) would not see in time."""
+    return pytest.mark.skipif(name in left_out(), reason=left_out().get(name, ""))
+
+
 def place(file, line=r"\d+"):
     """The pattern of a place in the source of a program; without libdw its function and program are told."""
     return r"[^;:\n]+" if "libdw" in left_out() else rf"{re.escape(file)}:{line}"

@@ -6,7 +6,7 @@ import re
 import signal
 
 import pytest
-from harness import PREFIX, ROOT, has_small_shm, only_long, run_command
+from harness import PREFIX, ROOT, has_small_shm, only_long, run_command, skip_without
 
 PROVIDERS = ("tcp", "tcp;ofi_rxm")
 
@@ -272,6 +272,7 @@ def test_bad_options_are_told(mpiexec, words, complaint):
 def test_a_rank_that_sleeps_uses_no_processor(over_fabric, build, wait, ranks, nodes):
     done = over_fabric(ranks, nodes, build("asleep.c"), TASUKI_NET_WAIT=wait)
     if "TASUKI_NET_WAIT=uring" in done.stderr:
+        skip_without("liburing")
         pytest.skip("this kernel has no io_uring that waits for memory")
     assert done.returncode == 0, done.text
     slept = re.findall(r"asleep (\d+) of (\d+) ms", done.stdout)

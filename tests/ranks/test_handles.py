@@ -1,7 +1,9 @@
 """Handles in numbers: millions at once, one group for each object, and an error when none is left."""
 
+import re
+
 import pytest
-from harness import compile_for_mpich, compile_program
+from harness import compile_for_mpich, compile_program, place
 
 
 @pytest.fixture(params=["standard", "mpich"])
@@ -32,4 +34,4 @@ def test_without_handles_the_objects_error_handler_is_called(mpiexec, program, r
 
 def test_the_source_line_that_made_most_handles_is_told(mpiexec, build):
     done = mpiexec("-n", 1, build("handles.c"), "full", 300, environment={"TASUKI_HANDLES_MAX": 300})
-    assert "made by MPI_Info_create at handles.c:" in done.stderr, done.text
+    assert re.search(f"made by MPI_Info_create at {place('handles.c')}", done.stderr), done.text

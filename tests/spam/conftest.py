@@ -8,7 +8,7 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "ranks")]
 
-from harness import PREFIX, run_command  # noqa: E402
+from harness import PREFIX, run_command, skip_without  # noqa: E402
 
 # A gas of density 1 and then 2, as in the paper, in 14 columns of cells.
 GAS = """\
@@ -39,6 +39,7 @@ steps = 4
 
 @pytest.fixture(scope="session", autouse=True)
 def installed_program():
+    skip_without("SPAM")
     if not (PREFIX / "bin" / "spam").exists():
         pytest.exit(f"{PREFIX}/bin/spam is not there: run `make build` first", returncode=1)
 

@@ -13,6 +13,7 @@ import sys
 import time
 
 import fake_mpi
+import harness
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
@@ -239,6 +240,7 @@ def test_every_quick_case_runs_on(name, tmp_path):
     assert len(run.frame()) == len(run.rows)
 
 
+@harness.needs("libfabric")
 def test_the_ranks_may_be_on_several_nodes(tmp_path):
     """Whatever the folder is from which it is started; what needs memory that ranks share is left out."""
     words = ("--quick", "-n", "2", "--nodes", "2", "--only", "point_to_point/latency", "--only", "rma/shared")

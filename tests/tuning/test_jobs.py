@@ -3,11 +3,11 @@ ends a job; and `tasuki tune` as a whole, in seconds."""
 
 import json
 import re
-import subprocess
 import time
 
 import machine as made_up
 import pytest
+from harness import run_command
 from tasuki import cli, environment
 from tasuki.tuning import TuningError, measure, messages, placement, prices, programs, tables
 from tasuki.tuning.cases import Case, algorithm_of
@@ -61,9 +61,7 @@ def test_over_nodes_the_formulas_say_what_the_library_says(tools, network):
     words = [measure.word_of(Question(case, 0, ["cheapest"])) for case in cases]
     launcher = [tools.mpiexec, *place.options(4), "-n", "4"]
     variables = measure.environment(TASUKI_EXPLAIN="1")
-    done = subprocess.run(
-        [*launcher, tools.algorithms, *words], env=variables, capture_output=True, text=True, timeout=300
-    )
+    done = run_command(*launcher, tools.algorithms, *words, environment=variables)
     assert done.returncode == 0, done.stderr
     for case, (series, _, ns) in zip(cases, answers, strict=True):
         found = re.search(
