@@ -93,9 +93,9 @@ end program
 
 
 @pytest.mark.skipif(not shutil.which("gfortran"), reason="no Fortran compiler")
-def test_calls_of_fortran_are_named_by_file_and_line(record, tmp_path):
+def test_calls_of_fortran_are_named_by_file_and_line(record, tmp_path_factory):
     skip_without("libdw")
-    source = tmp_path / "placed.f90"
+    source = tmp_path_factory.mktemp("source") / "placed.f90"
     source.write_text(FORTRAN)
     trace = record(2, compile_program(source, compiler="mpifort"))[1]
     for part, known in zip(trace.parts, places.places_of(trace).values(), strict=True):
