@@ -4,6 +4,8 @@
 // Ownership: the node and the launcher outlive it. Thread safety: any thread.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <string>
 
 #include "base/system/shared_lock.hpp"
@@ -14,33 +16,29 @@ namespace tasuki {
 
 class NodeLockUser final : public LockUser {
  public:
-  NodeLockUser(const Node& node, Launcher& launcher)
-      : LockUser(node.self(), node.size()), node_(node), launcher_(launcher) {}
+  NodeLockUser(Node& node, Launcher& launcher)
+      : LockUser(node.self(), node.size()), node_(node), launcher_(launcher), board_(node.call_board()) {}
 
-  bool has_died(int number) const override { return node_.has_died(rank_of(number)); }
+  /// A rank that waits for a lock asks this again and again. It does nothing else meanwhile, so the doctor's
+  /// question is answered here.
+  bool has_died(int number) const override;
 
   /// The launcher, where it sees that end for itself, goes before this.
-  [[noreturn]] void end_dead(int number) const override {
-    end(": rank " + std::to_string(rank_of(number)) + " (process " +
-        std::to_string(node_.process_id(rank_of(number))) +
-        ") died while it held a lock in memory that the ranks of its node share");
-  }
-
-  [[noreturn]] void end_damaged(const char* what, std::uint32_t value) const override {
-    end(std::string(": memory that the ranks of its node share is damaged: ") + what + " is " +
-        std::to_string(value) + ", which none of them writes");
-  }
+  [[noreturn]] void end_dead(int number) const override;
+  [[noreturn]] void end_damaged(const char* what, std::uint32_t value) const override;
 
  private:
   int rank_of(int number) const { return node_.ranks()[static_cast<std::size_t>(number)]; }
-
-  [[noreturn]] void end(const std::string& why) const {
-    launcher_.abort(1, "rank " + std::to_string(node_.rank()) + why);
-    __builtin_unreachable();  // gcc does not see that a virtual function never returns
-  }
+  /// Reports that this rank waits for a lock that rank `holder` holds, if the doctor has asked.
+  void answer_doctor(int holder) const;
+  [[noreturn]] void end(const std::string& why) const;
 
   const Node& node_;
   Launcher& launcher_;
+  CallBoard& board_;
+  mutable std::atomic<std::uint64_t> waiting_word_ = 0;     // CallLine::word of the call that waits
+  mutable std::atomic<std::int64_t> waiting_since_ns_ = 0;  // since when, as far as is known
+  mutable std::atomic<std::uint64_t> answered_ = 0;         // CallBoard::asked of the last answer
 };
 
 }  // namespace tasuki

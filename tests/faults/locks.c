@@ -1,8 +1,9 @@
-/* Holding what other ranks wait for: locks FILE WHAT
+/* Holding what other ranks wait for: locks FILE WHAT [open | enter]
  *
  * Rank 0 stops amid WHAT, while it holds a lock or has half written what others read: it reads from a page
  * that it may not read, and the handler of that fault stops it. Every rank says its process number first. The
- * test kills rank 0 then, or lets it go on: then the page can be read, and all ends well.
+ * test kills rank 0 then, or lets it go on: then the page can be read, and all ends well. With `open` and
+ * `enter` the ranks are two jobs: the first one writes its port to FILE.port, and the other one connects.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -16,13 +17,22 @@
 enum { kBytes = 1 << 20, kPage = 4096, kMany = 64 };
 
 static int rank, ranks;
-static char* trap; /* a page that rank 0 may not read until it has gone on; others may */
+static MPI_Comm all; /* MPI_COMM_WORLD, or the ranks of two jobs */
+static char* trap;   /* a page that rank 0 may not read until it has gone on; others may */
+static char* trapped;
+static size_t trapped_bytes; /* what rank 0 may not touch: `trap`, or other memory */
 
 static void stop(int number, siginfo_t* info, void* context) {
   (void)number, (void)context;
-  if ((char*)info->si_addr < trap || (char*)info->si_addr >= trap + kBytes) _exit(3);
+  if ((char*)info->si_addr < trapped || (char*)info->si_addr >= trapped + trapped_bytes) _exit(3);
   raise(SIGSTOP);
-  mprotect(trap, kBytes, PROT_READ | PROT_WRITE);
+  mprotect(trapped, trapped_bytes, PROT_READ | PROT_WRITE);
+}
+
+static void trap_at(void* place, size_t bytes) {
+  trapped = place;
+  trapped_bytes = bytes;
+  CHECK(mprotect(trapped, trapped_bytes, PROT_NONE) == 0, "mprotect");
 }
 
 static void set_trap(void) {
@@ -32,12 +42,12 @@ static void set_trap(void) {
   for (int i = 0; i < kBytes / 8; ++i) ((long*)trap)[i] = 1;
   if (rank != 0) return;
   sigaction(SIGSEGV, &action, NULL);
-  CHECK(mprotect(trap, kBytes, PROT_NONE) == 0, "mprotect");
+  trap_at(trap, kBytes);
 }
 
 /* Rank 0 has stopped when the others come here, or will soon. */
 static void after_rank_0(void) {
-  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Barrier(all);
   if (rank != 0) usleep(200000);
 }
 
@@ -47,7 +57,7 @@ static void accumulate(MPI_Datatype type, MPI_Op op, int first, int others) {
   char* part;
   MPI_Aint lower, extent;
   MPI_Type_get_extent(type, &lower, &extent);
-  MPI_Win_allocate(kMany * extent, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &part, &window);
+  MPI_Win_allocate(kMany * extent, 1, MPI_INFO_NULL, all, &part, &window);
   memset(part, 0, (size_t)(kMany * extent));
   MPI_Win_lock_all(0, window);
   after_rank_0();
@@ -57,7 +67,7 @@ static void accumulate(MPI_Datatype type, MPI_Op op, int first, int others) {
     MPI_Win_flush(1, window);
   }
   MPI_Win_unlock_all(window);
-  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Barrier(all);
   if (rank == 1 && type == MPI_LONG) CHECK(*(long*)part == 3 * ranks, "sum %ld", *(long*)part);
   MPI_Win_free(&window);
 }
@@ -65,7 +75,7 @@ static void accumulate(MPI_Datatype type, MPI_Op op, int first, int others) {
 static void lock_window(void) {
   MPI_Win window;
   long* part;
-  MPI_Win_allocate(sizeof *part, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &part, &window);
+  MPI_Win_allocate(sizeof *part, 1, MPI_INFO_NULL, all, &part, &window);
   *part = 0;
   after_rank_0();
   MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window);
@@ -78,11 +88,31 @@ static void lock_window(void) {
 static void put(void) {
   MPI_Win window;
   char* part;
-  MPI_Win_allocate(kBytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &part, &window);
+  MPI_Win_allocate(kBytes, 1, MPI_INFO_NULL, all, &part, &window);
   MPI_Win_fence(0, window);
   if (rank == 0) MPI_Put(trap, kBytes, MPI_CHAR, 1, 0, kBytes, MPI_CHAR, window);
   MPI_Win_fence(0, window);
   if (rank == 1) CHECK(((long*)part)[kBytes / 8 - 1] == 1, "the end of what was put");
+  MPI_Win_free(&window);
+}
+
+/* A large put to rank 0, which helps with it while it waits, or reads it then. */
+static void help(void) {
+  MPI_Win window;
+  char* part;
+  enum { kLarge = 16 * kBytes };
+  MPI_Win_allocate(kLarge, 1, MPI_INFO_NULL, all, &part, &window);
+  char* from = calloc(1, kLarge);
+  from[kLarge - 1] = 1;
+  MPI_Win_fence(0, window);
+  if (rank == 0) mprotect(trap, kBytes, PROT_READ | PROT_WRITE);
+  if (rank == 0) trap_at((char*)(((size_t)part + kPage - 1) / kPage * kPage), kLarge - 2 * kPage);
+  MPI_Barrier(all);
+  if (rank == 1) MPI_Put(from, kLarge, MPI_CHAR, 0, 0, kLarge, MPI_CHAR, window);
+  MPI_Win_fence(0, window);
+  if (rank == 0) CHECK(part[kLarge / 2] == 0 && part[kLarge - 1] == 1, "what rank 1 put");
+  MPI_Barrier(all);
+  free(from);
   MPI_Win_free(&window);
 }
 
@@ -95,8 +125,7 @@ static void write_ranges(const char* path) {
   MPI_Info_set(info, "romio_ds_write", "enable");
   MPI_Type_create_resized(MPI_LONG, 0, 2 * sizeof(long), &every_second);
   MPI_Type_commit(&every_second);
-  MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, info,
-                &file);
+  MPI_File_open(all, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, info, &file);
   MPI_File_set_size(file, kBytes);
   MPI_File_set_view(file, 0, MPI_LONG, every_second, "native", info);
   after_rank_0();
@@ -109,37 +138,64 @@ static void write_ranges(const char* path) {
 
 static void bcast(int bytes) {
   char into[kPage] = {0};
-  for (int turn = 0; turn < 3; ++turn) MPI_Bcast(rank == 0 ? trap : into, bytes, MPI_CHAR, 0, MPI_COMM_WORLD);
+  for (int turn = 0; turn < 3; ++turn) MPI_Bcast(rank == 0 ? trap : into, bytes, MPI_CHAR, 0, all);
   if (rank != 0) CHECK(*(long*)into == 1, "what was sent");
 }
 
 static void send_all(int bytes) {
   char* into = malloc(kBytes);
   if (rank == 0) {
-    for (int to = 1; to < ranks; ++to) MPI_Send(trap, bytes, MPI_CHAR, to, 0, MPI_COMM_WORLD);
+    for (int to = 1; to < ranks; ++to) MPI_Send(trap, bytes, MPI_CHAR, to, 0, all);
   } else {
-    MPI_Recv(into, bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(into, bytes, MPI_CHAR, 0, 0, all, MPI_STATUS_IGNORE);
     CHECK(*(long*)into == 1, "what was sent");
   }
   free(into);
 }
 
+/* The ranks of the job that opens a port and of the one that connects, in this order. */
+static void meet(const char* path, int opens) {
+  char port[MPI_MAX_PORT_NAME] = "", name[4096], written[4096];
+  MPI_Comm inter;
+  snprintf(name, sizeof name, "%s.port", path);
+  snprintf(written, sizeof written, "%s.new", path);
+  if (opens) {
+    MPI_Open_port(MPI_INFO_NULL, port);
+    FILE* file = fopen(written, "w");
+    fputs(port, file);
+    fclose(file);
+    rename(written, name);
+    MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+  } else {
+    FILE* file;
+    while ((file = fopen(name, "r")) == NULL) usleep(1000);
+    CHECK(fgets(port, sizeof port, file) != NULL, "a port in %s", name);
+    fclose(file);
+    MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+  }
+  MPI_Intercomm_merge(inter, !opens, &all);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  CHECK(argc == 3 && ranks > 1, "usage: locks FILE WHAT, with more ranks than one");
+  CHECK(argc == 3 || argc == 4, "usage: locks FILE WHAT [open | enter]");
+  all = MPI_COMM_WORLD;
+  if (argc == 4) meet(argv[1], strcmp(argv[3], "open") == 0);
+  MPI_Comm_rank(all, &rank);
+  MPI_Comm_size(all, &ranks);
+  CHECK(ranks > 1, "%d ranks, expected more than one", ranks);
   const char* what = argv[2];
   set_trap();
   printf("%d %d\n", rank, (int)getpid());
   fflush(stdout);
-  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Barrier(all);
   if (strcmp(what, "elements") == 0) accumulate(MPI_LONG, MPI_SUM, kMany, kMany);
   if (strcmp(what, "pairs") == 0) accumulate(MPI_DOUBLE_INT, MPI_MINLOC, kMany, kMany);
   if (strcmp(what, "odd") == 0) accumulate(MPI_LONG_DOUBLE, MPI_SUM, 1, 1);
   if (strcmp(what, "instruction") == 0) accumulate(MPI_LONG, MPI_SUM, 1, kMany); /* others change the way */
   if (strcmp(what, "window") == 0) lock_window();
   if (strcmp(what, "put") == 0) put();
+  if (strcmp(what, "helper") == 0) help();
   if (strcmp(what, "ranges") == 0) write_ranges(argv[1]);
   if (strcmp(what, "flags") == 0) bcast(64);
   if (strcmp(what, "stages") == 0) bcast(kPage);

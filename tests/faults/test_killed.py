@@ -20,14 +20,6 @@ LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
 END_SECONDS_MAX = 120
 
 
-def is_alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
 def kill_one(faults, ranks, megabytes, environment, generator, group=None):
     """Starts a storm, kills one rank in it, and looks how all ends."""
     process = subprocess.Popen(
@@ -57,7 +49,7 @@ def kill_one(faults, ranks, megabytes, environment, generator, group=None):
     assert process.returncode == 128 + signal.SIGKILL, (out, err)
     told = rf"mpiexec: rank {victim} \(pid {pids[victim]} on \S+\) was killed by signal 9 \(Killed\)"
     assert re.match(told, err) and err.count("\n") == 1, err
-    assert not [pid for pid in pids.values() if is_alive(pid)]
+    assert not [pid for pid in pids.values() if harness.is_alive(pid)]
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

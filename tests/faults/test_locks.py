@@ -4,37 +4,32 @@ One that is stopped is waited for, and the job ends well when it goes on. One th
 with its name: told by mpiexec, by a rank that has asked for the holder, or by one that looks at its peers.
 """
 
+import concurrent.futures
 import os
+import re
 import signal
 import subprocess
 import time
 
 import harness
 import pytest
-from test_killed import is_alive
+from harness import is_alive
 
 RANKS = 3
 END_SECONDS_MAX = 120
 STOPPED_SECONDS = 65 if harness.LONG else 1
 # Locks whose waiters do nothing else meanwhile; and what ranks wait for while they make progress.
 LOCKS = ["elements", "pairs", "odd", "instruction"]
-WAITS = ["window", "put", "ranges", "flags", "stages", "ring", "copy"]
+WAITS = ["window", "put", "helper", "ranges", "flags", "stages", "ring", "copy"]
+BETWEEN_JOBS = ["window", "flags", "stages", "ring", "copy"]
+AT_ONCE = 5  # jobs: most of the time they wait
 MPIEXEC = [harness.PREFIX / "bin/mpiexec"]
 HYDRA = [harness.ROOT / "build/peers/mpich/bin/mpiexec.hydra"]
 TO_FILE = ["sh", "-c", 'exec "$0" "$1" "$2" 2>> "$1.errors"']  # Hydra ends with lines of its ranks unread
 
 
-def fields(pid):
-    with open(f"/proc/{pid}/stat") as file:
-        return file.read().rsplit(")", 1)[1].split()
-
-
-def state(pid):
-    return fields(pid)[0]
-
-
 def parent(pid):
-    return int(fields(pid)[1])
+    return int(harness.process_fields(pid)[1])
 
 
 def wait_for(condition):
@@ -44,38 +39,61 @@ def wait_for(condition):
         time.sleep(0.01)
 
 
-class Job:
-    """A job whose rank 0 has stopped while it holds `what`, and whose others have come to wait for it."""
+def for_each(whats, run):
+    """run(what) for all of them, some side by side; the failures of all are told."""
+    failures = []
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        for what, future in [(what, pool.submit(run, what)) for what in whats]:
+            try:
+                future.result()
+            except BaseException as failure:
+                failures.append(f"{what}: {failure}")
+    assert not failures, "\n".join(failures)
 
-    def __init__(self, program, path, what, launcher=MPIEXEC, before=()):
-        self.process = subprocess.Popen(
-            [*launcher, "-n", str(RANKS), *before, program, path, what],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            env=harness.clean_environment(),
-            start_new_session=True,
-        )
+
+class Job:
+    """Ranks of which rank 0 has stopped while it holds `what`, and the others have come to wait for it.
+    `parts`: the numbers of ranks of one job, or of two that have met."""
+
+    def __init__(self, program, path, what, launcher=MPIEXEC, before=(), parts=(RANKS,)):
+        roles = [[]] if len(parts) == 1 else [["open"], ["enter"]]
+        self.parts = [
+            subprocess.Popen(
+                [*launcher, "-n", str(ranks), *before, program, path, what, *role],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                stdin=subprocess.DEVNULL,
+                text=True,
+                env=harness.clean_environment(),
+                start_new_session=True,
+            )
+            for ranks, role in zip(parts, roles, strict=True)
+        ]
+        self.process = self.parts[0]
+        self.ranks = parts
         self.pids = {}
 
     def __enter__(self):
-        while len(self.pids) < RANKS:
-            rank, pid = self.process.stdout.readline().split()
-            self.pids[int(rank)] = int(pid)
-        wait_for(lambda: state(self.pids[0]) == "T")
+        for process, ranks in zip(self.parts, self.ranks, strict=True):
+            for _ in range(ranks):
+                line = process.stdout.readline()
+                assert line, process.communicate()
+                rank, pid = line.split()
+                self.pids[int(rank)] = int(pid)
+        wait_for(lambda: harness.process_fields(self.pids[0])[0] == "T")
         time.sleep(0.5)
         return self
 
     def __exit__(self, *_):
-        for pid in [self.process.pid, *self.pids.values()]:
+        for pid in [*(process.pid for process in self.parts), *self.pids.values()]:
             if is_alive(pid):
                 os.kill(pid, signal.SIGKILL)
-        self.process.communicate()
+        for process in self.parts:
+            process.communicate()
 
-    def end(self):
-        self.process.wait(END_SECONDS_MAX)
-        return self.process.returncode, *self.process.communicate(timeout=END_SECONDS_MAX)
+    def end(self, part=0):
+        out, err = self.parts[part].communicate(timeout=END_SECONDS_MAX)
+        return self.parts[part].returncode, out, err
 
 
 @pytest.fixture(scope="session")
@@ -83,24 +101,54 @@ def locks():
     return harness.compile_program(harness.HERE.parent / "faults/locks.c")
 
 
-@pytest.mark.parametrize("what", LOCKS + WAITS)
-def test_a_rank_that_is_stopped_is_waited_for(locks, tmp_path, what):
-    with Job(locks, tmp_path / "file", what) as job:
-        time.sleep(STOPPED_SECONDS)
-        assert job.process.poll() is None, job.process.communicate()
-        os.kill(job.pids[0], signal.SIGCONT)
-        code, out, err = job.end()
-    assert code == 0 and out == "all ended well\n", (out, err)
-    assert err == "" or "rank 0 is stopped by a signal" in err, err  # the doctor, after 10 s
+def test_a_rank_that_is_stopped_is_waited_for(locks, tmp_path):
+    def run(what):
+        with Job(locks, tmp_path / what, what) as job:
+            time.sleep(STOPPED_SECONDS)
+            assert job.process.poll() is None, job.process.communicate()
+            os.kill(job.pids[0], signal.SIGCONT)
+            code, out, err = job.end()
+        assert code == 0 and out == "all ended well\n", (out, err)
+        assert err == "" or "rank 0 is stopped by a signal" in err, err  # the doctor, after 10 s
+
+    for_each(LOCKS + WAITS, run)
 
 
-@pytest.mark.parametrize("what", LOCKS + WAITS)
-def test_a_rank_that_was_killed_ends_the_job(locks, tmp_path, what):
-    with Job(locks, tmp_path / "file", what) as job:
-        os.kill(job.pids[0], signal.SIGKILL)
-        code, _, err = job.end()
-    assert code == 128 + signal.SIGKILL, err
-    assert err.startswith(f"mpiexec: rank 0 (pid {job.pids[0]} on ") and err.count("\n") == 1, err
+def test_the_doctor_names_a_lock_and_its_holder(locks, tmp_path):
+    def run(what):
+        with Job(locks, tmp_path / what, what, [*MPIEXEC, "--stall", "1"]) as job:
+            err = "".join(iter(job.process.stderr.readline, "      hint: kill -CONT lets a process go on\n"))
+            os.kill(job.pids[0], signal.SIGCONT)
+            code, out, _ = job.end()
+        assert code == 0 and out == "all ended well\n", out
+        waits = r"MPI_(Accumulate|Put) \(target 1, .*a lock of the window, held by rank 0"
+        assert re.search(waits, err) and f"rank 0 (pid {job.pids[0]}) is in MPI_" in err, err
+
+    for_each(LOCKS, run)
+
+
+def test_a_rank_that_was_killed_ends_the_job(locks, tmp_path):
+    def run(what):
+        with Job(locks, tmp_path / what, what) as job:
+            os.kill(job.pids[0], signal.SIGKILL)
+            code, _, err = job.end()
+        assert code == 128 + signal.SIGKILL, err
+        assert err.startswith(f"mpiexec: rank 0 (pid {job.pids[0]} on ") and err.count("\n") == 1, err
+
+    for_each(LOCKS + WAITS, run)
+
+
+def test_a_rank_of_another_job_that_was_killed_is_named(locks, tmp_path):
+    """Its mpiexec is stopped, so the ranks that wait see it by themselves."""
+
+    def run(what):
+        with Job(locks, tmp_path / what, what, parts=(1, RANKS - 1)) as job:
+            os.kill(job.process.pid, signal.SIGSTOP)
+            os.kill(job.pids[0], signal.SIGKILL)
+            code, _, err = job.end(1)
+        assert code != 0 and "rank 0 of another job" in err, err
+
+    for_each(BETWEEN_JOBS, run)
 
 
 def kill_unseen(job):
@@ -115,19 +163,24 @@ def kill_unseen(job):
     return job.end()
 
 
-@pytest.mark.parametrize("what", LOCKS)
-def test_a_rank_that_waits_for_the_dead_sees_it_by_itself(locks, tmp_path, what):
-    with Job(locks, tmp_path / "file", what) as job:
-        code, _, err = kill_unseen(job)
-    told = f": rank 0 (process {job.pids[0]}) died while it held a lock in memory that the ranks of its node "
-    assert code == 1 and told in err and err.count("\n") == 1, err
+def test_a_rank_that_waits_for_the_dead_sees_it_by_itself(locks, tmp_path):
+    def run(what):
+        with Job(locks, tmp_path / what, what) as job:
+            code, _, err = kill_unseen(job)
+        told = f": rank 0 (process {job.pids[0]}) died while it held a lock in memory that the ranks of its "
+        assert code == 1 and told in err and err.count("\n") == 1, err
+
+    for_each(LOCKS, run)
 
 
-@pytest.mark.parametrize("what", LOCKS + WAITS)
-def test_no_launcher_of_others_has_to_see_it(locks, tmp_path, what):
+def test_no_launcher_of_others_has_to_see_it(locks, tmp_path):
     if not HYDRA[0].exists():
         pytest.skip(f"{HYDRA[0]} is not there (make peers)")
-    with Job(locks, tmp_path / "file", what, HYDRA, TO_FILE) as job:
-        code, *_ = kill_unseen(job)
-    said = (tmp_path / "file.errors").read_text()
-    assert code != 0 and f"rank 0 (process {job.pids[0]}) " in said, said
+
+    def run(what):
+        with Job(locks, tmp_path / what, what, HYDRA, TO_FILE) as job:
+            code, *_ = kill_unseen(job)
+        said = (tmp_path / f"{what}.errors").read_text()
+        assert code != 0 and f"rank 0 (process {job.pids[0]}) " in said, said
+
+    for_each(LOCKS + WAITS, run)

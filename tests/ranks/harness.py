@@ -63,6 +63,19 @@ class Done:
         return f"$ {' '.join(self.command)}\n{self.stdout}{self.stderr}(exit status {self.returncode})"
 
 
+def process_fields(pid):
+    """The fields of /proc/PID/stat behind the name: the state first, then the parent."""
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rsplit(")", 1)[1].split()
+
+
+def is_alive(pid):
+    try:
+        return process_fields(pid)[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def clean_environment(extra=None):
     """The caller's environment without what a surrounding job would leave in it, plus `extra`. The built-in
     parameters that the caller names stay."""

@@ -30,11 +30,11 @@ void put_back(const LineValues& values, CallLine* line) {
 }
 
 void publish_report(const RankReport& from, CallBoard* board) {
-  const std::uint64_t version = board->version.load(std::memory_order_relaxed) | 1;
-  board->version.store(version, std::memory_order_relaxed);
+  std::uint64_t version = board->version.load(std::memory_order_relaxed) & ~std::uint64_t{1};
+  if (!board->version.compare_exchange_strong(version, version + 1, std::memory_order_relaxed)) return;
   std::atomic_thread_fence(std::memory_order_release);
   store_words(from, &board->report);
-  board->version.store(version + 1, std::memory_order_release);
+  board->version.store(version + 2, std::memory_order_release);
 }
 
 bool read_report(const CallBoard& board, RankReport* to) {
