@@ -10,7 +10,7 @@ import pytest
 from mpi_description import DESCRIPTION, LIBRARIES
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "ranks"))
+sys.path[:0] = [str(HERE.parent / "ranks"), str(HERE.parent / "hosts")]
 
 import harness  # noqa: E402
 
@@ -36,10 +36,11 @@ def seed():
 def mpi_python():
     """mpi_python("x.py", ranks, *arguments, abi=…, timeout=…, environment=…) -> Done: a program's run.
 
-    `options`: of mpiexec, besides -n.
+    `options`: of mpiexec, besides -n. `host`: where mpiexec is started, else on this machine. A program that
+    is no name of a file in Python is started as it is.
     """
 
-    def run(program, ranks, *arguments, abi="standard", timeout=300, environment=None, options=()):
+    def run(program, ranks, *arguments, abi="standard", timeout=300, environment=None, options=(), host=None):
         variables = {
             "PROPERTY_LIBRARY": harness.PREFIX / "lib" / LIBRARIES[abi],
             "PROPERTY_ABI": abi,
@@ -50,8 +51,10 @@ def mpi_python():
             "PYTHONDONTWRITEBYTECODE": "1",
             **(environment or {}),
         }
-        command = [harness.PREFIX / "bin/mpiexec", *options, "-n", ranks, sys.executable, HERE / program]
-        command += arguments
+        words = [sys.executable, HERE / program] if str(program).endswith(".py") else [program]
+        command = [harness.PREFIX / "bin/mpiexec", *options, "-n", ranks, *words, *arguments]
+        if host is not None:
+            return host.run(command, timeout=timeout, environment=variables)
         return harness.run_command(*command, timeout=timeout, environment=variables)
 
     return run

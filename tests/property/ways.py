@@ -1,8 +1,8 @@
 """The ways on which random programs run, each drawn from the seed of the first round.
 
-A way is a program, the number of its ranks, the ABI, what lies between the ranks, their heaps, how much is
-checked, whose processors' built-in parameters are taken, and settings that force one protocol
-(tests/stress/protocols.py).
+A way is a program, the number of its ranks, the ABI, what lies between the ranks (virtual nodes or two
+hosts), their heaps, how much is checked, whose processors' built-in parameters are taken, and settings that
+force one protocol (tests/stress/protocols.py).
 """
 
 import dataclasses
@@ -15,9 +15,11 @@ sys.path.append(str(ROOT / "tests/stress"))
 
 from protocols import PROTOCOLS  # noqa: E402
 
-PROGRAMS = ["messages.py", "collectives.py", "communicators.py", "datatypes.py", "files.py"]
+STRESS = "stress"  # tests/stress/stress.cpp; the others are programs of this folder
+PROGRAMS = ["messages.py", "collectives.py", "communicators.py", "datatypes.py", "files.py", STRESS]
 ROUNDS = 25  # from one seed, on one way
-NODES = [(), (), ("--nodes", 2), ("--nodes", 2, "--network", "fabric")]
+HOSTS = "--host"
+NODES = [(), (), ("--nodes", 2), ("--nodes", 2, "--network", "fabric"), (HOSTS,)]
 PROCESSORS = ["amd", "intel", "unknown", None]
 
 
@@ -28,11 +30,16 @@ class Way:
     ranks: int
     options: tuple  # of mpiexec
     environment: dict
+    arguments: tuple  # of the program, after the seed, the number of rounds and the seconds
+
+    @property
+    def over_hosts(self):
+        return HOSTS in self.options
 
     def __str__(self):
         variables = " ".join(f"{name}={value}" for name, value in self.environment.items())
-        options = " ".join(map(str, self.options))
-        return f"{variables} mpiexec {options} -n {self.ranks} {self.program} ({self.abi} ABI)"
+        options, arguments = (" ".join(map(str, words)) for words in (self.options, self.arguments))
+        return f"{variables} mpiexec {options} -n {self.ranks} {self.program} {arguments} ({self.abi} ABI)"
 
 
 def way_of(seed: int) -> Way:
@@ -46,8 +53,15 @@ def way_of(seed: int) -> Way:
     options = draw.choice(NODES) if ranks > 1 and "TASUKI_NODES" not in environment else ()
     if ranks == 1:
         environment.pop("TASUKI_NODES", None)
+    if options == (HOSTS,):
+        options += (f"node1:{ranks - ranks // 2},node2:{ranks // 2}",)
+        environment["TASUKI_SPIN_COUNT"] = 0  # the hosts share processors, and know nothing of each other
     if draw.random() < 0.3:
         environment.pop("TASUKI_HEAP", None)
         options += ("--heap", "private")
     program = PROGRAMS[turn % len(PROGRAMS)]
-    return Way(program, [*LIBRARIES][turn // len(PROGRAMS) % 2], ranks, options, environment)
+    arguments = ()
+    if program == STRESS:
+        threads, spawned = draw.choice([(1, 0), (1, 0), (2, 0), (3, 0), (1, 1), (1, 2)])
+        arguments = (threads if ranks < 8 else 1, 1 << 20, spawned)
+    return Way(program, [*LIBRARIES][turn // len(PROGRAMS) % 2], ranks, options, environment, arguments)

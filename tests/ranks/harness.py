@@ -26,6 +26,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -212,8 +213,11 @@ def wait_for_no(program, seconds=60):
     return left
 
 
-def compile_stress():
+def compile_stress(abi="standard"):
     """The program of tests/stress, for tests that want messages of every kind."""
     folder = HERE.parent / "stress"
     more = (folder / "play.cpp", folder / "transfer.cpp", "-std=c++20", "-pthread")
-    return compile_program(folder / "stress.cpp", *more, compiler="mpicxx")
+    if abi == "standard":
+        return compile_program(folder / "stress.cpp", *more, compiler="mpicxx")
+    mpich = (f"-I{ROOT / 'src/binding/abi/mpich'}", str(PREFIX / "lib/libmpi.so.12"))
+    return compile_program(folder / "stress.cpp", *more, *mpich, compiler=shutil.which("c++"))
