@@ -36,7 +36,7 @@ struct Message : Object, ArrivedMessage {
   bool is_long = false;          // only the envelope is here, and in `small` a LongMessage, or the offer of a
                                  // partitioned message: no bytes are kept
   bool synchronous = false;      // eager, and the sender wants to know when it is matched
-  std::uint64_t sender = 0;      // the send request's id, of a synchronous message
+  std::uint64_t sender = 0;      // the send request's id, of a long or synchronous message; else 0
   Count bytes = 0;               // of the whole message
   Count arrived_bytes = 0;       // of an eager one: how many are in data()
   std::unique_ptr<std::byte[]> heap;

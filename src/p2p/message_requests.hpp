@@ -46,6 +46,10 @@ struct SendRequest final : Request {
   Code start() override;
   Code cancel() override;
   bool goes_at_once() const { return protocol == Protocol::kShort || protocol == Protocol::kEager; }
+  /// Whether it is not over before the receiver answers.
+  bool waits_for_answer() const {
+    return protocol == Protocol::kLong || (protocol == Protocol::kEager && mode == SendMode::kSynchronous);
+  }
 
   const void* buffer;
   Count count;
@@ -58,6 +62,7 @@ struct SendRequest final : Request {
   bool opened = false;        // the first packet has left
   bool pushed = false;        // so has everything that does not wait for an answer
   bool answered = false;      // the answer to a synchronous or long message has come
+  bool cancelling = false;    // the receiver is asked to drop the message, or will be once it has left
   bool returns_soon = false;  // of a nonblocking call: it leaves a long copy to a rank that waits
   PackCursor cursor;
   RequestId receiver = 0;       // where the fragments of a long message go, once cleared

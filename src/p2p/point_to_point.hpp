@@ -117,6 +117,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
   void push_or_queue(SendRequest& request);
   bool push_message(SendRequest& request);  // what waits for no answer; false: no room for all of it
   void settle(SendRequest& request);        // that has left: the send may be over
+  void withdraw(SendRequest& request);      // that is cancelled and has left
   /// A message whose way is known, at this end; `why` is constant text for TASUKI_EXPLAIN.
   void count_sent(Way way, Count bytes, int endpoint, const char* why);
   void count_received(Way way, Count bytes, int endpoint, const char* why, bool message_first);
@@ -129,6 +130,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
   void cleared_to_send(const Packet& packet);
   void get_begins(const Packet& packet);
   void get_done(const Packet& packet);
+  void withdrawn(const Packet& packet);
 
   // --- receive.cpp ---
   void begin(ReceiveRequest& request);                     // matches what has arrived, or posts it
@@ -141,6 +143,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
   void more_of_eager(const Packet& packet);
   void request_to_send(const Packet& packet);
   void fragment(const Packet& packet);
+  void asked_to_drop(const Packet& packet);
   std::unique_ptr<MessageSeal> take_seal(int endpoint, Context context);
   void keep(Message& message, Context context, Protocol protocol);  // which came before its receive
 

@@ -21,6 +21,8 @@
 //           (p2p/large/network_receives.cpp), and the network copies; kTakeBack asks for one back, and
 //           kTakenBack answers where it was not claimed.
 // The receiver answers an eager message with kAcknowledge where the sender wants to know that it was matched.
+// A sender that waits for an answer asks by kWithdraw, when its request is cancelled, for the message to be
+// dropped; the receiver drops it and answers kWithdrawn, or, if the message is matched, says nothing.
 //
 // With TASUKI_CHECK=2 a kSignature packet goes ahead of each message of the user's and says of which types it
 // is: the next kEager or kRequestToSend in the plane of point-to-point messages is of that message.
@@ -65,6 +67,8 @@ enum class PacketKind : std::uint32_t {
   kAdvertise,
   kTakeBack,
   kTakenBack,
+  kWithdraw,
+  kWithdrawn,
 };
 
 /// Names a live request of its owner: index in the low half, generation in the high half. 0: none.
@@ -91,7 +95,7 @@ struct ShortHeader {
   Context context;  // with the plane in its low bits
 };
 
-/// The start of an eager message: the bulk holds its first bytes.
+/// The start of an eager message: the bulk holds its first bytes. Also kWithdraw, which has no bulk.
 struct EnvelopeHeader {
   LeadWord lead;
   std::int32_t tag;
@@ -155,8 +159,8 @@ struct EagerMoreHeader {
   std::uint64_t position;  // of the first byte of the bulk in the message
 };
 
-/// Answers: of a receiver kClearToSend, kGetBegins, kGetDone, kAcknowledge and kPartitionedStart; of a sender
-/// kPutDone. kTakeBack and kTakenBack have the name of an advertised receive in `receiver`.
+/// Answers: of a receiver kClearToSend, kGetBegins, kGetDone, kAcknowledge, kWithdrawn and kPartitionedStart;
+/// of a sender kPutDone. kTakeBack and kTakenBack have the name of an advertised receive in `receiver`.
 struct AnswerHeader {
   LeadWord lead = 0;
   std::uint32_t block_bytes = 0;  // of the StridedBuffer, see below

@@ -39,7 +39,7 @@ Code SendRequest::start() {
     if (Code code = checks->before_send(buffer, count, *datatype)) return code;
   }
   active = true;
-  done = opened = pushed = answered = false;
+  done = opened = pushed = answered = cancelling = false;
   status = kEmptyStatus;
   cursor.seek(0);
   if (checks != nullptr) checks->began(*this);

@@ -334,6 +334,10 @@ void PointToPoint::packet(const Packet& packet) {
       return large->asked_back(packet);
     case PacketKind::kTakenBack:
       return large->taken_back(packet);
+    case PacketKind::kWithdraw:
+      return asked_to_drop(packet);
+    case PacketKind::kWithdrawn:
+      return withdrawn(packet);
     case PacketKind::kSignature:  // of a job that checks what this one may not
       if (checks != nullptr) checks->seal_arrived(packet);
       return;

@@ -284,6 +284,7 @@ void PointToPoint::request_to_send(const Packet& packet) {
   }
   Message& message = make_message(*this, packet, source, header.tag, bytes);
   message.is_long = true;
+  message.sender = header.sender;
   keep_seal(message, std::move(seal));
   static_assert(sizeof about <= sizeof message.small);
   std::memcpy(message.small, &about, sizeof about);
@@ -326,6 +327,22 @@ void PointToPoint::fragment(const Packet& packet) {
   }
   unpack(*receive, packet.bulk, packet.bulk_bytes);
   if (receive->cursor.position() == receive->bytes_wanted) complete(*receive);
+}
+
+void PointToPoint::asked_to_drop(const Packet& packet) {
+  const EnvelopeHeader header = header_of<EnvelopeHeader>(packet);
+  const auto source = static_cast<std::size_t>(lead_source(header.lead));
+  if (header.sender == 0) damaged(packet, "a cancellation of no message");
+  MatchQueue* const queue = matching.find(header.context);
+  if (queue == nullptr || source >= queue->lanes.size()) return;
+  for (ArrivedMessage* one = queue->lanes[source].arrived.first; one != nullptr; one = one->lane_next) {
+    auto* const message = static_cast<Message*>(one);
+    if (message->endpoint != packet.source || message->sender != header.sender) continue;
+    matching.remove(message);
+    const Ref<Message> dropped(message);
+    return answer(packet.source,
+                  AnswerHeader{.lead = lead_word(PacketKind::kWithdrawn), .sender = header.sender});
+  }
 }
 
 // ----- calls

@@ -329,9 +329,10 @@ void PointToPoint::tell_choice(Protocol protocol, int dest, int tag, Count bytes
 
 void PointToPoint::settle(SendRequest& request) {
   if (request.protocol == Protocol::kSenderWrite) return large->sender_write(request);
-  const bool waits =
-      request.protocol == Protocol::kLong || (request.mode == SendMode::kSynchronous && !request.answered);
-  if (waits) return;
+  if (request.waits_for_answer() && !request.answered) {
+    if (request.cancelling) withdraw(request);
+    return;
+  }
   if (source_of(*link, request) == Source::kCopied || link->has_left(request.endpoint))
     return complete(request);
   request.bytes_wanted = request.cursor.position();  // a stream that has no more to send, and has to leave
@@ -404,14 +405,37 @@ void PointToPoint::get_done(const Packet& packet) {
   complete(request);
 }
 
+void PointToPoint::withdraw(SendRequest& request) {
+  const EnvelopeHeader header{.lead = lead_word(PacketKind::kWithdraw, request.envelope.source),
+                              .tag = request.envelope.tag,
+                              .context = request.envelope.context,
+                              .bytes = 0,
+                              .sender = sends.id(&request)};
+  answer(request.endpoint, as_answer(header));
+}
+
+void PointToPoint::withdrawn(const Packet& packet) {
+  SendRequest& request = answered(packet);
+  if (!request.cancelling) damaged(packet, "the end of a message that was not cancelled");
+  request.status.cancelled = true;
+  complete(request);
+}
+
+/// What has not left is over at once. What waits for its receive is over when the receiver has dropped the
+/// message, or has matched it already; all else ends by itself (MPI 3.8.4: a wait for it returns in any
+/// case).
 Code SendRequest::cancel() {
-  if (!active || done || opened || dest == kProcNull || protocol == Protocol::kSenderWrite) return kSuccess;
-  if (note != nullptr && note->sealed) return kSuccess;  // the receiver expects it
+  if (!active || done || cancelling || dest == kProcNull) return kSuccess;
   PointToPoint& p2p = *comm->process.p2p;
-  if (!p2p.peer(endpoint).messages.remove(this)) return kSuccess;
-  if (goes_at_once()) p2p.peer(endpoint).sent_cost -= PointToPoint::cost_of(cursor.total_bytes());
-  status.cancelled = true;
-  p2p.complete(*this);
+  const bool is_expected = opened || protocol == Protocol::kSenderWrite || (note != nullptr && note->sealed);
+  if (!is_expected && p2p.peer(endpoint).messages.remove(this)) {
+    if (goes_at_once()) p2p.peer(endpoint).sent_cost -= PointToPoint::cost_of(cursor.total_bytes());
+    status.cancelled = true;
+    p2p.complete(*this);
+    return kSuccess;
+  }
+  cancelling = true;
+  if (pushed && waits_for_answer() && !answered) p2p.withdraw(*this);
   return kSuccess;
 }
 

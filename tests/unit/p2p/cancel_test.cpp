@@ -1,4 +1,4 @@
-// Cancelling: a receive that nothing matched is gone without a trace; what has left or matched goes on.
+// Cancelling: a send or a receive that nothing matched is gone without a trace; what is matched goes on.
 #include <gtest/gtest.h>
 
 #include "p2p/ranks.hpp"
@@ -79,6 +79,34 @@ TEST(Cancel, ASendOnlyWhileItIsQueued) {
     EXPECT_EQ(status.cancelled, queued);
     EXPECT_EQ(on.waitall(requests), 0);
     on.send(data, 1, 5);
+  });
+}
+
+TEST(Cancel, ASendThatWaitsForItsReceiveIsDropped) {
+  on_both_networks(2, [](Rank& on) {
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, std::size_t{5000}, std::size_t{300000}}) {
+      Bytes got(bytes);
+      if (on.rank == 1) {
+        on.recv(got, 0, 2);  // no receive matches tag 1 before
+        on.recv(got, 0, 1);
+        EXPECT_EQ(got, pattern(bytes, 2));
+        continue;
+      }
+      const Bytes first = pattern(bytes, 1), second = pattern(bytes, 2);
+      Request* request = nullptr;
+      api::ssend_init(on.process, first.data(), static_cast<Count>(bytes), on.byte, 1, 1, on.world, &request);
+      for (int lap = 0; lap < 3; ++lap) {
+        Status status;
+        EXPECT_EQ(api::start(on.process, &request), 0);
+        EXPECT_EQ(api::cancel(on.process, request), 0);
+        EXPECT_EQ(api::cancel(on.process, request), 0);
+        EXPECT_EQ(on.wait(request, &status), 0);
+        EXPECT_TRUE(status.cancelled);
+      }
+      api::request_free(on.process, &request);
+      on.send(second, 1, 2);
+      on.send(second, 1, 1);
+    }
   });
 }
 
