@@ -509,6 +509,10 @@ def one_round(random, number):
             operation = random.choice(again)
             if operation.active:
                 operation.finish(noise)
+            if random.random() < 0.2:
+                mpi.Request_free(operation.request)
+                pending.remove(operation)
+                continue
             operation.prepare(number * 100 + step)
             mpi.Start(operation.request)
             operation.active = True

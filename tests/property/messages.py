@@ -3,10 +3,10 @@
 
 From the seed all ranks know which messages are sent: by whom, to whom, in which order, mode, tag and size.
 The receives are each rank's own: posted early or late, with or without wildcards, persistent, by probe or
-matched probe; some are cancelled while messages come. Requests of some sends are freed at once. So who
-gets what is not determined, but much about it is:
+matched probe; some are cancelled while messages come. Requests of some sends and receives are freed at once,
+and some sends are cancelled. So who gets what is not determined, but much about it is:
 
-1. every message arrives exactly once, whole, with its source, tag and size;
+1. every message arrives exactly once, whole, with its source, tag and size; one that was cancelled, never;
 2. a receive that got a message from some source was not posted after another one that got a later message
 of that
    source although both fit the earlier one (no overtaking, on either side);
@@ -29,6 +29,8 @@ SIZES = [0, 1, 7, 8, 32, 39, 40, 41, 64, 100, 500, 1000, 1024, 1025, 4096, 9000,
 TEXT = bytes(range(251)) * 1300
 LONG_TEXT = TEXT * 4
 SIZE_MAX = 300000
+EMPTY = b"\xff" * SIZE_MAX  # no message has such a byte
+DECOY_TAG = 700_000  # nobody sends with it
 READY_TAG = 900_000
 UNIQUE_TAG = 1_000_000  # messages too short to say which they are get a tag of their own
 
@@ -110,6 +112,7 @@ class Receiver:
         self.posted, self.order = [], 0
         self.active = []  # (Posted, request, buffer, persistent); those whose Posted is `exact` stay
         self.idle = []  # persistent receives that are not started
+        self.freed = []  # (buffer, what it holds at the end) of receives whose requests are freed
         self.by_tag = {(m.place, m.tag): m for m in incoming if m.size < 8}
 
     def rank_of(self, place):
@@ -143,7 +146,43 @@ class Receiver:
             mpi.Start(request)
         posted = self.note(place, source, tag)
         posted.exact = exact
-        self.active.append((posted, request, buffer, persistent))
+        if exact and message.size > 0 and self.noise.random() < 0.3:
+            self.free(message, posted, request, buffer)
+        else:
+            self.active.append((posted, request, buffer, persistent))
+
+    def free(self, message, posted, request, buffer):
+        """Frees the request of a receive that gets this message: only the buffer tells when it has come."""
+        buffer[:] = EMPTY
+        mpi.Request_free(request)
+        posted.got = self.missing.pop((message.place, message.source, message.number))
+        self.freed.append((buffer, message.payload() + EMPTY[message.size :]))
+
+    def decoy(self):
+        """A receive that gets nothing is cancelled, and its request freed before that is over."""
+        buffer, comm = bytearray(EMPTY[:100]), self.noise.choice(self.places).handle
+        make = self.noise.choice([mpi.Irecv, mpi.Recv_init])
+        request = mpi.inout(make(buffer, 100, mpi.BYTE, mpi.ANY_SOURCE, DECOY_TAG, comm))
+        if make is mpi.Recv_init:
+            mpi.Start(request)
+        mpi.Cancel(request)
+        mpi.Request_free(request)
+        self.freed.append((buffer, EMPTY[:100]))
+
+    def all_freed_are_done(self):
+        mpi.Iprobe(mpi.ANY_SOURCE, mpi.ANY_TAG, mpi.COMM_SELF)  # makes progress
+        return all(buffer == content for buffer, content in self.freed)
+
+    def hear_of_cancelled(self):
+        """A message that its sender has cancelled is not waited for."""
+        flag, status = mpi.Iprobe(mpi.ANY_SOURCE, mpi.ANY_TAG, mpi.COMM_WORLD)
+        if flag:
+            number = ctypes.c_int()
+            mpi.Recv(number, 1, mpi.INT, status.source, status.tag, mpi.COMM_WORLD)
+            message = self.missing.pop((status.tag, status.source, number.value), None)
+            assert message is not None, (
+                f"message {number.value} from {status.source} arrived, and was cancelled"
+            )
 
     def cancel(self):
         """One of what is posted: it is over then, with a message or without."""
@@ -303,10 +342,27 @@ class Channel:
                 if side == "out":
                     self.due = noise.sample(range(self.parts[side]), self.parts[side])
             elif active and side == "out" and self.due:
-                mpi.Pready(self.due.pop(), request)
+                self.ready(request, noise)
             elif active:
                 self.look(side, end, noise)
+            elif request.value != mpi.REQUEST_NULL and noise.random() < 0.3:
+                mpi.Request_free(request)  # whatever the other end is at
         return all(turn == self.turns for _, _, turn, _ in self.ends.values())
+
+    def ready(self, request, noise):
+        """Gives one part, or a few; as many as may be in a range of their own."""
+        part, way = self.due.pop(), noise.randrange(3)
+        if way == 0:
+            mpi.Pready(part, request)
+        elif way == 1:
+            parts = [part] + [self.due.pop() for _ in range(noise.randint(0, len(self.due)))]
+            mpi.Pready_list(len(parts), parts, request)
+        else:
+            last = part
+            while last + 1 in self.due:
+                last += 1
+                self.due.remove(last)
+            mpi.Pready_range(part, last, request)
 
     def look(self, side, end, noise):
         request, buffer, turn, _ = end
@@ -323,13 +379,14 @@ class Channel:
 
     def free(self):
         for request, *_ in self.ends.values():
-            mpi.Request_free(request)
+            if request.value != mpi.REQUEST_NULL:
+                mpi.Request_free(request)
 
 
 def send(place, message, keep, noise):
     """Sends in the message's mode. What is not done yet goes to `keep`: (request, buffer, persistent).
 
-    The request is null where it was freed at once.
+    The request is null where it was freed at once, or cancelled.
     """
     payload = bytearray(message.payload())
     rank = place.peers.index(message.target)
@@ -342,11 +399,22 @@ def send(place, message, keep, noise):
     request = mpi.inout(getattr(mpi, name)(*words))
     if message.mode.endswith("_init"):
         mpi.Start(request)
-    persistent = message.mode.endswith("_init")
-    if noise.random() < 0.15:
+    persistent, what = message.mode.endswith("_init"), noise.random()
+    if what < 0.15:
         mpi.Request_free(request)
         persistent = False
+    elif what < 0.3 and message.mode != "Irsend":  # its receive may be freed, and wait for it
+        cancel(message, request, keep)
     keep.append((request, payload, persistent))
+
+
+def cancel(message, request, keep):
+    """A cancelled send ends whatever its receiver does; that one is told if the message never arrives."""
+    mpi.Cancel(request)
+    if mpi.Test_cancelled(mpi.Wait(request)):
+        number = bytearray(ctypes.c_int(message.number))
+        words = (number, 1, mpi.INT, message.target, message.place, mpi.COMM_WORLD)
+        keep.append((mpi.inout(mpi.Isend(*words)), number, False))
 
 
 def finish_sends(keep):
@@ -379,8 +447,7 @@ def one_round(random, number):
     for message in incoming:
         if "rsend" in message.mode.lower():
             receiver.post(message, exact=True)
-    intra = [place for place in places if not place.remote]
-    channels = [Channel(random, i, random.choice(intra)) for i in range(random.randint(0, 3))]
+    channels = [Channel(random, i, random.choice(places)) for i in range(random.randint(0, 3))]
     mpi.Barrier(mpi.COMM_WORLD)
     wanted = noise.sample(incoming, len(incoming)) + noise.choices(incoming, k=2 if incoming else 0)
     while mine or receiver.missing:
@@ -394,12 +461,17 @@ def one_round(random, number):
             receiver.complete()
         elif what < 0.8:
             receiver.cancel()
+        elif what < 0.81:
+            receiver.decoy()
         elif what < 0.85:
             for channel in channels:
                 channel.step(noise)
         else:
             receiver.probe()
-    while not all([channel.step(noise) for channel in channels]) or not sends_done(keep):
+        receiver.hear_of_cancelled()
+    while not (all([channel.step(noise) for channel in channels]) and sends_done(keep)):
+        pass
+    while not receiver.all_freed_are_done():
         pass
     finish_sends(keep)
     mpi.Barrier(mpi.COMM_WORLD)

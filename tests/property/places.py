@@ -59,16 +59,24 @@ def make_places(random):
 
 
 def session_place(random, everybody):
-    """Without the world: a session's own communicator."""
+    """Without the world: a session's own communicator, sometimes between two groups."""
     session = mpi.Session_init(mpi.INFO_NULL, mpi.ERRORS_RETURN)
     mpi.Session_attach_buffer(session, mpi.BUFFER_AUTOMATIC, 0)
     world = mpi.Group_from_session_pset(session, "mpi://WORLD")
     shuffled = random.sample(everybody, len(everybody))
-    group = mpi.Group_incl(world, len(shuffled), shuffled)
-    handle = mpi.Comm_create_from_group(group, "a place", mpi.INFO_NULL, mpi.ERRORS_RETURN)
-    for one in (world, group):
+    cut = int(random.random() * len(shuffled))  # 0: one group
+    own, other = shuffled[:cut], shuffled[cut:]
+    if mpi.rank in other:
+        own, other = other, own
+    groups = [mpi.Group_incl(world, len(numbers), numbers) for numbers in (own, other)]
+    if cut == 0:
+        handle = mpi.Comm_create_from_group(groups[0], "a place", mpi.INFO_NULL, mpi.ERRORS_RETURN)
+    else:
+        words = (groups[0], 0, groups[1], 0, "a place", mpi.INFO_NULL, mpi.ERRORS_RETURN)
+        handle = mpi.Intercomm_create_from_groups(*words)
+    for one in (world, *groups):
         mpi.Group_free(mpi.inout(one))
-    place = Place(handle, shuffled)
+    place = Place(handle, own, remote=other or None)
     place.session = session
     return place
 
