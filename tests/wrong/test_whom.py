@@ -42,7 +42,6 @@ CALLS = {
     "ssend": None,
     "sendrecv_replace": None,
     "isendrecv": REQUEST + "from rank 1, tag 5, .*begun by MPI_Isendrecv",
-    "cancelled_send": REQUEST + SEND + "MPI_Isend",
     "ssend_init": REQUEST + ": send to rank 1, tag 5, 4 bytes, .*begun by MPI_Ssend_init",
     "mprobe": None,
     "ibarrier": REQUEST,

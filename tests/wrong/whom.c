@@ -248,13 +248,6 @@ static void isendrecv(void) {
   MPI_Isendrecv(data, 1, MPI_INT, PEER, kTag, data + 1, 1, MPI_INT, PEER, kTag, WORLD, &request);
   MPI_Wait(&request, IGNORE);
 }
-static void cancelled_send(void) {
-  if (rank == 1) return receive_long(WORLD);
-  MPI_Isend(data, kLong, MPI_INT, 1, kTag, WORLD, &request);
-  for (int flag, i = 0; i < 100; ++i) MPI_Iprobe(1, kTag, WORLD, &flag, IGNORE);  // it leaves
-  MPI_Cancel(&request);
-  MPI_Wait(&request, IGNORE);
-}
 static void ssend_init(void) {
   if (rank == 1) {
     hold();
@@ -588,7 +581,6 @@ static const struct {
     CALL(ssend),
     CALL(sendrecv_replace),
     CALL(isendrecv),
-    CALL(cancelled_send),
     CALL(ssend_init),
     CALL(mprobe),
     CALL(ibarrier),
