@@ -9,6 +9,7 @@
 #include "coll/byte_collectives.hpp"
 #include "job/launcher.hpp"
 #include "progress/progress.hpp"
+#include "rma/control/dead_members.hpp"
 
 namespace tasuki::rma {
 namespace {
@@ -26,7 +27,11 @@ void ServedControl::wait(Awaited what, int rank, Done&& done) {
   if (done()) return;
   awaited_ = what;
   awaited_rank_ = rank;
-  comm_.process.progress->wait_until(done);
+  comm_.process.progress->wait_until([&] {
+    if (done()) return true;
+    end_if_member_died(comm_);
+    return false;
+  });
   awaited_ = Awaited::kNothing;
 }
 

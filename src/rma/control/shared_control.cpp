@@ -10,6 +10,7 @@
 #include "job/launcher.hpp"
 #include "node/node.hpp"
 #include "progress/progress.hpp"
+#include "rma/control/dead_members.hpp"
 
 namespace tasuki::rma {
 namespace {
@@ -92,6 +93,7 @@ void SharedControl::wait(Awaited what, int rank, Done&& done) {
     while (help_ != nullptr && help_(help_context_)) {
       if (done()) return true;
     }
+    end_if_member_died(*comm_);
     return false;
   });
   awaited_ = Awaited::kNothing;
