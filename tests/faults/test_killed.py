@@ -8,7 +8,6 @@ import os
 import random
 import re
 import signal
-import subprocess
 import time
 
 import harness
@@ -22,16 +21,9 @@ END_SECONDS_MAX = 120
 
 def kill_one(faults, ranks, megabytes, environment, generator, group=None):
     """Starts a storm, kills one rank in it, and looks how all ends."""
-    process = subprocess.Popen(
-        [harness.PREFIX / "bin/mpiexec", "-n", str(ranks), faults, "storm", str(megabytes << 20)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        env=harness.clean_environment(environment),
-        start_new_session=True,
-        preexec_fn=group.enter if group else None,
-    )
+    words = [harness.PREFIX / "bin/mpiexec", "-n", ranks, faults, "storm", megabytes << 20]
+    enter = group.enter if group else None
+    process = harness.start_command(*words, environment=environment, preexec_fn=enter)
     try:
         pids = dict(map(int, process.stdout.readline().split()) for _ in range(ranks))
         time.sleep(generator.uniform(0.05, 0.3))

@@ -8,7 +8,6 @@ import concurrent.futures
 import os
 import re
 import signal
-import subprocess
 import time
 
 import harness
@@ -58,15 +57,7 @@ class Job:
     def __init__(self, program, path, what, launcher=MPIEXEC, before=(), parts=(RANKS,)):
         roles = [[]] if len(parts) == 1 else [["open"], ["enter"]]
         self.parts = [
-            subprocess.Popen(
-                [*launcher, "-n", str(ranks), *before, program, path, what, *role],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                stdin=subprocess.DEVNULL,
-                text=True,
-                env=harness.clean_environment(),
-                start_new_session=True,
-            )
+            harness.start_command(*launcher, "-n", ranks, *before, program, path, what, *role)
             for ranks, role in zip(parts, roles, strict=True)
         ]
         self.process = self.parts[0]

@@ -90,15 +90,7 @@ def processor_seconds(pid):
 
 
 def start_turns(limits, ranks, seconds):
-    job = subprocess.Popen(
-        [MPIEXEC, "-n", str(ranks), limits, "turns", str(seconds)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=harness.clean_environment(),
-        start_new_session=True,
-    )
+    job = harness.start_command(MPIEXEC, "-n", ranks, limits, "turns", seconds)
     return job, dict(map(int, job.stdout.readline().split()) for _ in range(ranks))
 
 

@@ -88,23 +88,25 @@ def clean_environment(extra=None):
     return environment
 
 
+def start_command(*words, environment=None, **how):
+    """Starts a command in a session of its own, with pipes for its output. `how`: arguments of Popen."""
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **how}
+    return subprocess.Popen(
+        [str(word) for word in words],
+        text=True,
+        env=clean_environment(environment),
+        start_new_session=True,
+        **how,
+    )
+
+
 def run_command(*command, timeout=RUN_SECONDS_MAX, environment=None, stdin="", cwd=None, preexec_fn=None):
     """Runs a command to its end or its time limit, and never longer. Fails the test when the limit is hit."""
     words = [str(word) for word in command]
     timeout *= SLOWER
     begin = time.monotonic()
-    process = subprocess.Popen(
-        words,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        cwd=cwd,
-        env=clean_environment(environment),
-        start_new_session=True,
-        preexec_fn=preexec_fn,
-    )
+    how = {"stdin": subprocess.PIPE, "errors": "replace", "cwd": cwd, "preexec_fn": preexec_fn}
+    process = start_command(*words, environment=environment, **how)
     try:
         out, err = process.communicate(stdin, timeout=timeout)
     except subprocess.TimeoutExpired:

@@ -15,7 +15,7 @@ import subprocess
 import time
 
 import pytest
-from harness import PREFIX, clean_environment
+from harness import PREFIX, clean_environment, start_command
 
 MPIEXEC = str(PREFIX / "bin" / "mpiexec")
 
@@ -45,14 +45,7 @@ def on_hosts(mpiexec, launcher):
 
 
 def start(*words, variables=None, **how):
-    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **how}
-    return subprocess.Popen(
-        [MPIEXEC, *map(str, words)],
-        text=True,
-        env=clean_environment(variables),
-        start_new_session=True,
-        **how,
-    )
+    return start_command(MPIEXEC, *words, environment=variables, **how)
 
 
 def agents_of(pid):

@@ -5,12 +5,11 @@ import json
 import os
 import re
 import signal
-import subprocess
 import threading
 import time
 
 import pytest
-from harness import PREFIX, clean_environment, compile_program, place
+from harness import PREFIX, compile_program, place, start_command
 
 SECONDS_MAX = 120  # for one kind of wait
 
@@ -43,15 +42,7 @@ class Job:
 
     def __init__(self, ranks):
         words = [PREFIX / "bin" / "mpiexec", "--doctor=json", "--stall", 0, "--timeout", 120, "-n", ranks]
-        self.process = subprocess.Popen(
-            [*map(str, words), compile_program("waits.c")],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=clean_environment(),
-            start_new_session=True,
-        )
+        self.process = start_command(*words, compile_program("waits.c"))
         self.answers = []
         self.ready = threading.Event()
         self.reader = threading.Thread(target=self._read)

@@ -14,7 +14,7 @@ import subprocess
 import time
 
 import pytest
-from harness import HERE, PREFIX, clean_environment, place
+from harness import HERE, PREFIX, clean_environment, place, start_command
 
 MPIEXEC = str(PREFIX / "bin" / "mpiexec")
 SOURCE = (HERE / "doctor.c").read_text().splitlines()
@@ -37,14 +37,7 @@ def program(build):
 @contextlib.contextmanager
 def job(*words, environment=None, **how):
     """mpiexec in the background; it is gone afterwards, and all that it started."""
-    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **how}
-    process = subprocess.Popen(
-        [MPIEXEC, *map(str, words)],
-        text=True,
-        env=clean_environment(environment),
-        start_new_session=True,
-        **how,
-    )
+    process = start_command(MPIEXEC, *words, environment=environment, **how)
     try:
         yield process
     finally:
