@@ -203,7 +203,7 @@ struct CallBoard {
   MappedFile files[kMappedFiles];  // writer: the rank, before files_known (mapped_files.hpp)
 };
 
-/// Writes a report, unless another thread is about to.
+/// Writes a report; does nothing if another thread is writing one.
 void publish_report(const RankReport& from, CallBoard* board);
 /// Reads one; false where none was published or the writer is always in between (it has died there).
 bool read_report(const CallBoard& board, RankReport* to);
