@@ -66,13 +66,15 @@ void Progress::remove(ProgressHook* hook) {
 bool Progress::poll() {
   if (polling_) return false;
   polling_ = true;
-  if (++counters_.polls % kPollsPerLook == 0) look_at_board();  // of a rank that never waits long
+  const bool looks = ++counters_.polls % kPollsPerLook == 0;  // of a rank that never waits long
+  const std::uint64_t asked = looks ? question() : answered_;
   bool moved = false;
   for (std::size_t place = 0; place < hooks_.size(); ++place) {
     if (ProgressHook* const hook = hooks_[place]; hook != nullptr) moved |= hook->poll();
   }
   polling_ = false;
   if (moved) note_move();
+  answer(asked);
   if (moved || wake_wanted_) wake();  // what they wait for may have come
   return moved;
 }
@@ -248,11 +250,23 @@ bool Progress::pause(Patience& patience) {
   return now_ns < patience.sleep_at_ns;
 }
 
-/// A question is answered once, by the first thread that waits or looks.
+/// The last question, answered or not.
+std::uint64_t Progress::question() const {
+  return board_ != nullptr ? board_->asked.load(std::memory_order_acquire) : answered_;
+}
+
+/// What was sent to this rank before it was asked is no reason for it to wait: it polls before it answers.
 void Progress::look_at_board() {
-  if (board_ == nullptr) return;
-  const std::uint64_t asked = board_->asked.load(std::memory_order_acquire);
+  const std::uint64_t asked = question();
   if (asked == answered_) [[likely]]
+    return;
+  poll();
+  answer(asked);
+}
+
+/// A question is answered once, by the first thread that waits or looks.
+void Progress::answer(std::uint64_t asked) {
+  if (asked <= answered_) [[likely]]
     return;
   answered_ = asked;
   const bool waits = board_->line.word.load(std::memory_order_relaxed) == waits_in_;

@@ -261,7 +261,9 @@ class Progress {
   void give_others_turn();
   Unlocked let_go() { return {locking_ ? &lock_ : nullptr, call_}; }
   void look_for_home(std::int64_t now_ns);
+  std::uint64_t question() const;
   void look_at_board();
+  void answer(std::uint64_t asked);
   void note_wait(std::int64_t now_ns);
   std::uint32_t arm();
   bool sleep(std::uint32_t ticket);  // unless poll() moves something; disarms. false: not woken in time

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/process.hpp"
@@ -103,6 +104,68 @@ TEST(Progress, CountsWakesThatGotLost) {
             << "nobody rang, and it was done when the last sleep ended";
       },
       crowded());
+}
+
+/// A rank owns its waiter: this one hands everything on to one that the test has.
+class Forwarding final : public Waiter {
+ public:
+  explicit Forwarding(Waiter& to) : to_(to) {}
+  void offer_processor() override { to_.offer_processor(); }
+  std::uint32_t arm() override { return to_.arm(); }
+  bool sleep(std::uint32_t ticket, std::int64_t timeout_ns) override { return to_.sleep(ticket, timeout_ns); }
+  void disarm() override { to_.disarm(); }
+  void ring() override { to_.ring(); }
+
+ private:
+  Waiter& to_;
+};
+
+/// While this rank sleeps something comes for its hook, and then it is asked what it waits for.
+class Asleep final : public Waiter, public ProgressHook, public Answerer {
+ public:
+  void watch(Process& process) {
+    process_ = &process;
+    process.progress->add(this);
+    process.progress->set_board(process.board, *this);
+  }
+  void forget() { process_->progress->remove(this); }
+
+  void offer_processor() override {}
+  std::uint32_t arm() override { return 0; }
+  bool sleep(std::uint32_t /*ticket*/, std::int64_t /*timeout_ns*/) override {
+    if (process_ == nullptr) return true;
+    has_come = true;
+    ++process_->board.asked;
+    return true;
+  }
+  void disarm() override {}
+  void ring() override {}
+  bool poll() override { return std::exchange(has_come, false); }
+  void answer(std::uint64_t /*asked*/, std::int64_t /*since_ns*/) override {
+    ++answers;
+    too_early += has_come ? 1 : 0;
+  }
+
+  bool has_come = false;
+  int answers = 0, too_early = 0;
+
+ private:
+  Process* process_ = nullptr;
+};
+
+TEST(Progress, LooksAtWhatHasComeBeforeItSaysThatItWaits) {
+  WorldOptions options = crowded();
+  Asleep asleep;
+  options.make_waiter = [&](Link&) { return std::make_unique<Forwarding>(asleep); };
+  run_ranks(
+      1,
+      [&](Process& process) {
+        asleep.watch(process);
+        process.progress->wait_until([&] { return asleep.answers == 3; });
+        EXPECT_EQ(asleep.too_early, 0);
+        asleep.forget();
+      },
+      options);
 }
 
 // In turn each of two ranks waits for a number that the other writes and then wakes it.
@@ -376,20 +439,6 @@ TEST(ProcessLock, FavoursAThreadThatIsAloneUntilAnotherOneComes) {
 TEST(Progress, ARankLivesInAScriptedTime) {
   test::ScriptedTime time;
   /// Hands the calls on: a rank owns its Waiter.
-  class Forwarding final : public Waiter {
-   public:
-    explicit Forwarding(Waiter& to) : to_(to) {}
-    void offer_processor() override { to_.offer_processor(); }
-    std::uint32_t arm() override { return to_.arm(); }
-    bool sleep(std::uint32_t ticket, std::int64_t timeout_ns) override {
-      return to_.sleep(ticket, timeout_ns);
-    }
-    void disarm() override { to_.disarm(); }
-    void ring() override { to_.ring(); }
-
-   private:
-    Waiter& to_;
-  };
   WorldOptions options = crowded();
   options.clock = &time;
   options.make_waiter = [&](Link&) { return std::make_unique<Forwarding>(time); };
