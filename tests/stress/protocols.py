@@ -19,7 +19,7 @@ WAYS = {
     "put": ({"put"}, {"sender_write", "get", "cooperative"}),
     "two copies": ({"two_copy"}, LARGE),
     "checked": ({"eager"}, {"short", "sender_write"}),
-    "two nodes": ({"short", "eager", "two_copy"}, set()),
+    "two nodes": ({"short", "eager"}, set()),  # two_copy: where more is under way than a rank may keep
 }
 
 PROTOCOLS = {

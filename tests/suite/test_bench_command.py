@@ -228,7 +228,7 @@ def test_every_quick_case_runs_on(name, tmp_path):
     prefix = IMPLEMENTATIONS[name]
     assert (prefix / "bin/mpiexec").exists(), f"{prefix} is not there (make peers)"
     out = tmp_path / "run.json"
-    words = ("--quick", "--mpi", prefix, "--work", WORK)
+    words = ("--quick", "--mpi", prefix, "--work", WORK, "--limit", 300)
     done = bench(*words, "--budget", "0.001", "-o", out, PYTHONPATH=INSTALLED)
     run = results.load(out)
     assert done.returncode == 0 and not run.troubles, f"{done.stderr}\n{run.troubles}"

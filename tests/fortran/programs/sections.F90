@@ -244,7 +244,7 @@ contains
   subroutine files
     type(MPI_File) :: file
     integer :: from(10), to(10), code
-    character(64) :: name
+    character(4096) :: name
     call get_environment_variable('TEST_FILE', name)
     from = [(100*rank + i, i=1, 10)]
     call MPI_File_open(MPI_COMM_WORLD, trim(name)//'   ', ior(MPI_MODE_CREATE, MPI_MODE_RDWR), MPI_INFO_NULL, file, code)
