@@ -6,7 +6,9 @@
 // The owner writes each cache line of its data, the data go over, and the other one reads each line of what
 // it got. They go over by the other one's copy (get), by the owner's (put), or by the owner's past the caches
 // (stream). A line for each way: us of each part, medians of some hundred turns; before, what a cache line
-// takes there and back.
+// takes there and back. Last, what one way takes where the two send to each other in turns: by get, and in
+// two copies through cells of 16 KiB, which are the sender's again or pass to the receiver
+// (src/link/shm/cells.hpp).
 #include <emmintrin.h>
 #include <pthread.h>
 #include <sched.h>
@@ -116,6 +118,57 @@ struct Pair {
     std::printf("%-6s  owner writes %6.2f, puts %6.2f; other gets %6.2f, reads %6.2f; all %6.2f us\n", name,
                 median(writes), median(puts), median(gets), median(reads), median(all));
   }
+  /// Turns of two that write what they send and read what they get: us of one way, the median.
+  double turns(bool through_cells, bool cells_pass) {
+    constexpr std::size_t kCell = 16 << 10;
+    char* const buffers[2][2] = {{given, got}, {make(bytes), make(bytes)}};
+    char* const cells[2] = {make(bytes), cells_pass ? nullptr : make(bytes)};
+    const std::size_t pieces = (bytes + kCell - 1) / kCell;
+    std::vector<std::atomic<int>> full(2 * pieces * kLine / sizeof(int));
+    const auto flag = [&](int way, std::size_t piece) -> std::atomic<int>& {
+      return full[(static_cast<std::size_t>(way) * pieces + piece) * kLine / sizeof(int)];
+    };
+    const auto cell = [&](int way, std::size_t piece) { return cells[cells_pass ? 0 : way] + piece * kCell; };
+    const auto side = [&](int self, std::vector<double>& times) {
+      char* const out = buffers[self][0];
+      char* const in = buffers[self][1];
+      const auto send = [&](int turn) {
+        for (std::size_t at = 0; at < bytes; at += kLine) out[at] = static_cast<char>(turn);
+        for (std::size_t piece = 0; piece < pieces; ++piece) {
+          const std::size_t at = piece * kCell;
+          if (through_cells) std::memcpy(cell(self, piece), out + at, std::min(kCell, bytes - at));
+          flag(self, piece).store(turn, std::memory_order_release);
+        }
+      };
+      const auto take = [&](int turn) {
+        long sum = 0;
+        for (std::size_t piece = 0; piece < pieces; ++piece) {
+          const std::size_t at = piece * kCell;
+          while (flag(1 - self, piece).load(std::memory_order_acquire) != turn) continue;
+          const char* const from = through_cells ? cell(1 - self, piece) : buffers[1 - self][0] + at;
+          std::memcpy(in + at, from, std::min(kCell, bytes - at));
+        }
+        for (std::size_t at = 0; at < bytes; at += kLine) sum += *static_cast<volatile char*>(in + at);
+        static_cast<void>(sum);
+      };
+      for (int turn = 1; turn <= kTurns; ++turn) {
+        const double begin = now_us();
+        if (self == 0) send(turn);
+        take(turn);
+        if (self == 1) send(turn);
+        times[static_cast<std::size_t>(turn - 1)] = (now_us() - begin) / 2;
+      }
+    };
+    std::vector<double> times(kTurns);
+    std::thread thread = start([&] {
+      std::vector<double> unused(kTurns);
+      side(1, unused);
+    });
+    side(0, times);
+    thread.join();
+    for (char* const made : {buffers[1][0], buffers[1][1], cells[0], cells[1]}) std::free(made);
+    return median(times);
+  }
   double line_ns() {
     there = 0;
     std::thread receiver = start([this] {
@@ -147,4 +200,7 @@ int main(int argc, char** argv) {
   pair.run(Way::kGet, "get");
   pair.run(Way::kPut, "put");
   pair.run(Way::kStream, "stream");
+  std::printf(
+      "turns: get %.2f us; two copies through the sender's cells %.2f, through cells that pass %.2f\n",
+      pair.turns(false, false), pair.turns(true, false), pair.turns(true, true));
 }

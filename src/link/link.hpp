@@ -44,8 +44,8 @@ struct HeadWords {
   std::uint64_t second;
 };
 
-/// Data of a packet that is sent by put(): 40 bytes in its first cache line, 60 in each of 34 more.
-inline constexpr std::uint32_t kPutBytesMax = 2080;
+/// Data of a packet that is sent by put(): 40 bytes in its first cache line, 60 in each of 8 more.
+inline constexpr std::uint32_t kPutBytesMax = 520;
 
 /// Memory of a process that peers may put into and get from. It travels as it is; only links know what it
 /// says. `bytes` of it, from offset 0 on, are meant.

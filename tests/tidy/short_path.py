@@ -63,7 +63,7 @@ UNCALLED = {"PMPI_Send", "~Call"}  # the user calls the one, the end of the scop
 BESIDE = {
     *("fail", "bad_handle", "lock", "unlock", "prepare", "restore_outer"),
     *("send_by_request", "send_packed_at_once"),
-    *("finds_room", "put_lines", "bulk_end", "no_room"),
+    *("finds_room", "put_lines", "no_room"),
     "count_sent",
 }
 

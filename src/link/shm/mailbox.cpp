@@ -17,7 +17,8 @@
 namespace tasuki::shm {
 namespace {
 
-constexpr std::uint64_t kBulkCapacityMax = std::uint64_t{1} << 32;
+constexpr std::uint64_t kBulkCapacityMin = 4096;
+constexpr std::uint64_t kBulkCapacityMax = std::uint64_t{kCellsMax / 2} << (kCellAt - 1);
 
 std::size_t header_bytes() {
   return round_to_pages(sizeof(MailboxHeader));
@@ -60,6 +61,16 @@ RingShared* mailbox_ring(MailboxHeader& header, std::uint64_t bulk_capacity, int
                                        static_cast<std::size_t>(slot) * slot_bytes(bulk_capacity));
 }
 
+Cells sender_cells(RingShared* ring, std::uint64_t bulk_capacity) {
+  const auto [bytes, count] = CellLayout::of(bulk_capacity);
+  return {reinterpret_cast<std::byte*>(ring + 1), {bytes, count, 0, count, 0}, nullptr, &ring->returns};
+}
+
+Cells owner_cells(RingShared* ring, std::uint64_t bulk_capacity) {
+  const auto [bytes, count] = CellLayout::of(bulk_capacity);
+  return {reinterpret_cast<std::byte*>(ring + 1), {bytes, count, 0, 0, count / 8}, &ring->returns, nullptr};
+}
+
 std::unique_ptr<SharedSegment> open_mailbox(const PeerAddress& address, std::uint64_t* bulk_capacity,
                                             std::string* error) {
   const SegmentAddress place = segment_of(address);
@@ -77,8 +88,8 @@ std::unique_ptr<SharedSegment> open_mailbox(const PeerAddress& address, std::uin
   const auto& header = *reinterpret_cast<const MailboxHeader*>(segment->base());
   *bulk_capacity = __atomic_load_n(&header.bulk_capacity, __ATOMIC_RELAXED);
   if (header.magic != kMailboxMagic || header.version != kMailboxVersion || header.owner != address.name ||
-      !std::has_single_bit(*bulk_capacity) || *bulk_capacity > kBulkCapacityMax ||
-      place.bytes < mailbox_bytes(*bulk_capacity)) {
+      !std::has_single_bit(*bulk_capacity) || *bulk_capacity < kBulkCapacityMin ||
+      *bulk_capacity > kBulkCapacityMax || place.bytes < mailbox_bytes(*bulk_capacity)) {
     *error = describe(address) + " uses another version of this library";
     return nullptr;
   }
@@ -131,9 +142,10 @@ std::unique_ptr<Correspondent> Correspondent::open(const PeerAddress& to, const 
   made->owner_ = made->header().process;
   made->owner_.pid = made->segment_->address().pid;
   made->numbering_ = own_numbering();
-  if (bulk_capacity / 4 < bulk_bytes_max) {
-    *error = describe(to) + " has rings of " + std::to_string(bulk_capacity) +
-             " bytes where this job needs " + std::to_string(std::uint64_t{bulk_bytes_max} * 4) +
+  const std::uint32_t cell_bytes = CellLayout::of(bulk_capacity).cell_bytes;
+  if (cell_bytes < bulk_bytes_max) {
+    *error = describe(to) + " takes packets of " + std::to_string(cell_bytes) +
+             " bytes where this job needs " + std::to_string(bulk_bytes_max) +
              "; TASUKI_RING_BYTES must be the same for both jobs";
     return nullptr;
   }

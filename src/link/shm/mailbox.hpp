@@ -30,6 +30,7 @@
 
 #include "base/system/process_state.hpp"
 #include "link/peer_address.hpp"
+#include "link/shm/cells.hpp"
 #include "link/shm/ring.hpp"
 #include "memory/shared_segment.hpp"
 #include "node/doorbell.hpp"
@@ -39,7 +40,7 @@ namespace tasuki::shm {
 inline constexpr int kMailboxSlots = 1024;  // processes of other jobs that can send to one process
 inline constexpr int kPortsMax = 256;       // open ports of one process
 inline constexpr std::uint64_t kMailboxMagic = 0x786f626b75736174;  // "tasukbox"
-inline constexpr std::uint32_t kMailboxVersion = 7;
+inline constexpr std::uint32_t kMailboxVersion = 8;
 
 enum class SlotState : std::uint32_t { kFree = 0, kClaimed, kOpen, kLeft };
 inline constexpr int kSlotStateBits = 2;  // above them: the process of one that is kClaimed
@@ -62,7 +63,7 @@ struct alignas(kLineBytes) MailboxHeader {
   std::uint64_t magic;  // writer of this and the next lines: owner, before another process knows the address
   std::uint32_t version;
   std::uint32_t padding;
-  std::uint64_t bulk_capacity;  // of each ring
+  std::uint64_t bulk_capacity;  // bytes of each ring's cells
   ProcessName owner;
   ProcessIdentity process;  // of the owner
   DoorbellPlace doorbell;
@@ -81,6 +82,9 @@ SegmentAddress segment_of(const PeerAddress& address);
 /// The layout of a mailbox's segment.
 std::size_t mailbox_bytes(std::uint64_t bulk_capacity);
 RingShared* mailbox_ring(MailboxHeader& header, std::uint64_t bulk_capacity, int slot);
+/// The cells behind it, which go one way: the sender's, or the owner's, who gives each back.
+Cells sender_cells(RingShared* ring, std::uint64_t bulk_capacity);
+Cells owner_cells(RingShared* ring, std::uint64_t bulk_capacity);
 
 /// Maps another process's mailbox, whose rings hold `bulk_capacity`. Returns null and one line in `error`
 /// when it is not there any more.
@@ -99,6 +103,7 @@ class Mailbox {
   MailboxHeader& header() const { return *reinterpret_cast<MailboxHeader*>(segment_->base()); }
   std::uint64_t bulk_capacity() const { return bulk_capacity_; }
   RingShared* ring(int slot) const { return mailbox_ring(header(), bulk_capacity_, slot); }
+  Cells cells(int slot) const { return owner_cells(ring(slot), bulk_capacity_); }
 
   /// Empties a slot whose sender has ended. REQUIRES: everything has been taken out of its ring.
   void free_slot(int slot);
@@ -120,9 +125,8 @@ class Correspondent {
   /// Says that nothing more comes.
   ~Correspondent();
 
-  RingSender sender() const {
-    return RingSender(mailbox_ring(header(), bulk_capacity_, slot_), bulk_capacity_);
-  }
+  RingSender sender() const { return RingSender(mailbox_ring(header(), bulk_capacity_, slot_)); }
+  Cells cells() const { return sender_cells(mailbox_ring(header(), bulk_capacity_, slot_), bulk_capacity_); }
   Doorbell* doorbell() const { return doorbell_; }
   bool finalized() const { return header().finalized.load(std::memory_order_acquire) != 0; }
   bool finishing() const { return header().finishing.load(std::memory_order_seq_cst) != 0; }

@@ -85,7 +85,8 @@ bool ShmLink::is_silent(int endpoint) {
   if (presence(endpoint) == Presence::kHere) return false;  // before the look at the ring: it sends no more
   if (remote(endpoint).inbound_slot < 0) return mailbox_->header().opened.load() == opened_seen_;
   Packet packet;
-  return !peers_[static_cast<std::size_t>(endpoint)].receiver.peek(&packet, &gathered_);
+  Peer& peer = peers_[static_cast<std::size_t>(endpoint)];
+  return !peer.receiver.peek(cells_from(peer), &packet, &gathered_);
 }
 
 int ShmLink::endpoints_alive() const {
@@ -122,6 +123,7 @@ bool ShmLink::open_remote(int endpoint, std::string* error) {
   if (one.to == nullptr) return false;
   Peer& peer = peers_[static_cast<std::size_t>(endpoint)];
   peer.sender = one.to->sender();
+  peer.cells = one.to->cells();
   doorbells_.set(endpoint, one.to->doorbell());
   peer.wakes = doorbells_.place(endpoint);
   one.ended = false;
@@ -184,8 +186,9 @@ bool ShmLink::find_senders(PacketSink& sink) {
       one.ended = false;
     }
     one.inbound_slot = slot;
-    peers_[static_cast<std::size_t>(endpoint)].receiver =
-        shm::RingReceiver(mailbox_->ring(slot), mailbox_->bulk_capacity());
+    Peer& peer = peers_[static_cast<std::size_t>(endpoint)];
+    peer.receiver = shm::RingReceiver(mailbox_->ring(slot));
+    peer.inbound = mailbox_->cells(slot);
     inbound_.push_back(endpoint);
   }
   return all_found;
@@ -221,7 +224,7 @@ bool ShmLink::end(int endpoint, bool finalized) {
     Packet packet;
     const auto& slot = mailbox_->header().slots[one.inbound_slot];
     if (finalized && slot.state.load(std::memory_order_acquire) != shm::SlotState::kLeft) return false;
-    if (peer.receiver.peek(&packet, &gathered_)) return false;
+    if (peer.receiver.peek(cells_from(peer), &packet, &gathered_)) return false;
     inbound_.erase(std::find(inbound_.begin(), inbound_.end(), endpoint));
     slots_known_[static_cast<std::size_t>(one.inbound_slot)] = false;
     mailbox_->free_slot(one.inbound_slot);

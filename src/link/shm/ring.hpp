@@ -1,10 +1,10 @@
 // A ring that carries packets from one rank to another through shared memory.
 //
-// It lies in the receiver's inbox and has two parts. The slots, 64 bytes each, begin with a sequence number
-// that is also the flag. A small packet (put) takes as many slots as its data needs, each with a flag of its
-// own: the receiver reads the first while the later ones are being written, and no line is waited for that
-// holds nothing but a flag. Any other packet has one slot for its head and, in the bulk ring, its bulk part;
-// those are in order, so their places need not be sent: both sides compute them.
+// It lies in the receiver's inbox. Its slots, 64 bytes each, begin with a sequence number that is also the
+// flag. A small packet (put) takes as many slots as its data needs, each with a flag of its own: the receiver
+// reads the first while the later ones are being written, and no line is waited for that holds nothing but a
+// flag. Any other packet has one slot for its head and a cell for its bulk part (cells.hpp), which the slot
+// names.
 //
 // Ownership: every field of RingShared names its writer. RingSender and RingReceiver hold each side's private
 // state.
@@ -12,13 +12,13 @@
 // Invariants:
 //  1. Slot i % kSlots holds line i once its sequence == i + 1 (mod 2^32); the sender may fill it for line i
 //  when i - slots_taken < kSlots. A line is a packet's first or one of those that follow it.
-//  2. A bulk part is contiguous, starts at a multiple of 64 and is skipped to the ring's start where it would
-//  not fit before its end. bulk_taken <= bulk_head <= bulk_taken + bulk capacity.
-//  3. bulk_bytes_max == capacity / 4 and credits go back once a quarter is unreported, so a sender that waits
-//  for room always gets it once the receiver has taken everything: capacity - capacity/4 >= 2 *
-//  bulk_bytes_max, and kSlots - kSlots/4 >= kPutLinesMax + kSlotsForBulk.
-//  4. What the other side wrote is checked before it is used: nothing outside the ring is ever read or
-//  written.
+//  2. A bulk part lies in one cell, which is the sender's until the packet is committed, and the receiver's
+//  once the packet is taken.
+//  3. Slots go back once a quarter is unreported, and cells as cells.hpp says, so a sender that waits for
+//  room always gets it once the receiver has taken everything: kSlots - kSlots/4 >= kPutLinesMax +
+//  kSlotsForBulk.
+//  4. What the other side wrote is checked before it is used: nothing outside the ring and its cells is
+//  ever read or written.
 //     peek(), is_sound() and is_damaged() report what cannot be right.
 //  5. A packet counts as there when all of its lines are. A sender that is stopped in the middle of one keeps
 //  no process: the receiver looks again at its next poll.
@@ -32,6 +32,7 @@
 
 #include "base/system/processor_hints.hpp"
 #include "link/link.hpp"
+#include "link/shm/cells.hpp"
 
 namespace tasuki::shm {
 
@@ -41,7 +42,7 @@ inline constexpr std::size_t kLineBytes = 64;
 struct alignas(kLineBytes) Slot {
   std::atomic<std::uint32_t>
       sequence;                   // writer: sender; release publishes the rest of the slot, and the bulk
-  std::uint32_t sizes;            // writer: sender; bulk bytes, or kSmall and the bytes of data
+  std::uint32_t sizes;            // writer: sender; kSmall and the bytes of data, or sizes_of_bulk()
   std::byte head[kHeadBytesMax];  // writer: sender
 
   // What a packet's later lines hold instead of `sizes` and `head`.
@@ -53,14 +54,17 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
               std::atomic<std::uint64_t>::is_always_lock_free);
 
 inline constexpr std::uint32_t kSmall = 1U << 31;  // in Slot::sizes: the packet was sent by put()
+/// Else: the bytes of the bulk part and, above them, its cell.
+inline constexpr int kCellAt = 24;
+inline constexpr std::uint32_t kBulkBytesMax = (1U << kCellAt) - 1;
+static_assert(std::uint64_t{kCellsMax} << kCellAt <= kSmall);
 inline constexpr std::uint32_t kFirstLineBytes = kHeadBytesMax - sizeof(HeadWords);
 inline constexpr std::uint32_t kMoreLineBytes = kLineBytes - sizeof(std::uint32_t);
 inline constexpr std::uint32_t kPutLinesMax = 1 + (kPutBytesMax - kFirstLineBytes) / kMoreLineBytes;
 static_assert(kFirstLineBytes + (kPutLinesMax - 1) * kMoreLineBytes == kPutBytesMax, "no line half used");
 
 /// Slots that small packets of several lines leave free, unless the receiver takes lines as they come. A
-/// sender that is so far ahead of a receiver that takes nothing uses them for bulk parts, one slot each: so
-/// 50 to 60 packets of any size are ahead, as far as the bulk ring has room.
+/// sender that is so far ahead of a receiver that takes nothing uses them for bulk parts, one slot each.
 inline constexpr std::uint32_t kSlotsForBulk = kSlots * 3 / 8;
 static_assert(kPutLinesMax + kSlotsForBulk <= kSlots - kSlots / 4);
 
@@ -102,16 +106,15 @@ struct SmallHead {
 /// What the receiver gives back; read by the sender when it believes that the ring is full.
 struct alignas(kLineBytes) Credits {
   std::atomic<std::uint32_t> slots_taken;  // writer: receiver; release
-  std::atomic<std::uint64_t> bulk_taken;   // writer: receiver; release
 };
 
-/// The shared part; `bulk capacity` bytes follow it. All zero is the empty ring.
+/// The shared part. All zero is the empty ring.
 struct RingShared {
   Credits credits;
+  Returns returns;
   Slot slots[kSlots];
-  std::byte* bulk() { return reinterpret_cast<std::byte*>(this + 1); }
 };
-static_assert(sizeof(RingShared) == (1 + kSlots) * kLineBytes);
+static_assert(sizeof(RingShared) == sizeof(Returns) + (1 + kSlots) * kLineBytes);
 
 /// Stores with release or seq_cst, as `order` says at run time. A store whose order the compiler does not
 /// know is a seq_cst one, that is a full fence.
@@ -124,33 +127,20 @@ inline void publish(std::atomic<T>& field, T value, std::memory_order order) {
   }
 }
 
-inline std::uint64_t bulk_rounded(std::uint32_t bytes) {
-  return (std::uint64_t{bytes} + kLineBytes - 1) / kLineBytes * kLineBytes;
-}
-
-/// Where a bulk part of `bytes` starts when the ring's position is `position`: there, or at the next lap's
-/// start.
-inline std::uint64_t bulk_start(std::uint64_t position, std::uint32_t bytes, std::uint64_t capacity) {
-  const std::uint64_t left = capacity - (position & (capacity - 1));
-  return bulk_rounded(bytes) <= left ? position : position + left;
-}
-
 /// Of no ring, it never has room.
 class RingSender {
  public:
   RingSender() = default;
-  /// `bulk_capacity` is a power of two.
-  RingSender(RingShared* shared, std::uint64_t bulk_capacity)
-      : shared_(shared), bulk_capacity_(bulk_capacity), end_(kSlots) {}
+  explicit RingSender(RingShared* shared) : shared_(shared), end_(kSlots) {}
 
   /// Whether what the receiver gave back cannot be right. Then there is no room any more.
   bool is_damaged() const { return damaged_; }
 
-  bool reserve(std::uint32_t bulk_bytes, PacketRoom* room) {
-    if (!has_room(1, bulk_bytes) && !finds_room(1, bulk_bytes)) return false;
+  bool reserve(std::uint32_t bulk_bytes, Cells& cells, PacketRoom* room) {
+    const bool has_bulk = bulk_bytes != 0;
+    if (!(has_room(1) && has_cell(has_bulk, cells)) && !finds_room(1, has_bulk, &cells)) return false;
     room->head = shared_->slots[next_ % kSlots].head;
-    room->bulk =
-        shared_->bulk() + (bulk_start(bulk_head_, bulk_bytes, bulk_capacity_) & (bulk_capacity_ - 1));
+    room->bulk = has_bulk ? cells.at(cells.next()) : nullptr;
     room->bulk_bytes = bulk_bytes;
     return true;
   }
@@ -161,17 +151,17 @@ class RingSender {
   }
 
   /// `order` is release, or seq_cst where the sender must see the peer's sleeping flag without a membarrier.
-  void commit(const PacketRoom& room, std::memory_order order) {
+  void commit(const PacketRoom& room, Cells& cells, std::memory_order order) {
     Slot& slot = shared_->slots[next_ % kSlots];
     slot.sizes = room.bulk_bytes;
-    if (room.bulk_bytes != 0) bulk_head_ = bulk_end(room.bulk_bytes);
+    if (room.bulk_bytes != 0) slot.sizes |= cells.send(room.bulk) << kCellAt;
     publish(slot.sequence, ++next_, order);
   }
 
   /// A small packet in one step: Link::put(). `order` as of commit().
   bool put(const HeadWords& head, const void* data, std::uint32_t bytes, std::memory_order order) {
     if (bytes > kFirstLineBytes) return put_lines(head, static_cast<const std::byte*>(data), bytes, order);
-    if (!has_room(1, 0) && !finds_room(1, 0)) [[unlikely]]
+    if (!has_room(1) && !finds_room(1, false, nullptr)) [[unlikely]]
       return false;
     Slot& slot = shared_->slots[next_ % kSlots];
     slot.sizes = kSmall | bytes;
@@ -182,13 +172,8 @@ class RingSender {
   }
 
  private:
-  std::uint64_t bulk_end(std::uint32_t bulk_bytes) const {
-    return bulk_start(bulk_head_, bulk_bytes, bulk_capacity_) + bulk_rounded(bulk_bytes);
-  }
-  bool has_room(std::uint32_t lines, std::uint32_t bulk_bytes) const {
-    if (end_ - next_ < lines) return false;
-    return bulk_bytes == 0 || bulk_end(bulk_bytes) - bulk_taken_ <= bulk_capacity_;
-  }
+  bool has_room(std::uint32_t lines) const { return end_ - next_ >= lines; }
+  static bool has_cell(bool has_bulk, const Cells& cells) { return !has_bulk || !cells.empty(); }
   /// A receiver that was waited for and took some soon, again and again, is at work; one that did not is not.
   void note_look(bool taken) {
     if (!taken) {
@@ -201,21 +186,22 @@ class RingSender {
     if (soon && ++times_soon_ >= kTimesSoon) slots_kept_ = 0;
     looks_in_vain_ = 0;
   }
-  [[gnu::noinline]] bool finds_room(std::uint32_t lines, std::uint32_t bulk_bytes) {
+  /// `cells`: where the packet needs one; else null.
+  [[gnu::noinline]] bool finds_room(std::uint32_t lines, bool has_bulk, Cells* cells) {
     if (shared_ == nullptr) return false;
     const std::uint32_t end = shared_->credits.slots_taken.load(std::memory_order_seq_cst) + kSlots;
     note_look(end != end_);
     end_ = end;
-    bulk_taken_ = shared_->credits.bulk_taken.load(std::memory_order_seq_cst);
-    damaged_ = damaged_ || end_ - next_ > kSlots || bulk_head_ - bulk_taken_ > bulk_capacity_;
+    if (has_bulk) cells->take_back();
+    damaged_ = damaged_ || end_ - next_ > kSlots || (has_bulk && cells->is_damaged());
     if (damaged_) end_ = next_;
-    return has_room(lines, bulk_bytes);
+    return has_room(lines) && !(has_bulk && cells->empty());
   }
   [[gnu::noinline]] bool put_lines(const HeadWords& head, const std::byte* data, std::uint32_t bytes,
                                    std::memory_order order) {
     const std::uint32_t lines = lines_of(bytes);
     const std::uint32_t slots = lines + slots_kept_;
-    if (!has_room(slots, 0) && !finds_room(slots, 0)) return false;
+    if (!has_room(slots) && !finds_room(slots, false, nullptr)) return false;
     Slot& first = shared_->slots[next_ % kSlots];
     first.sizes = kSmall | bytes;
     std::memcpy(first.head, &head, sizeof head);
@@ -246,9 +232,6 @@ class RingSender {
   static constexpr std::uint32_t kLooksInVain = 256;  // some microseconds, in which a receiver takes lines
 
   RingShared* shared_ = nullptr;
-  std::uint64_t bulk_capacity_ = 0;
-  std::uint64_t bulk_head_ = 0;      // bytes ever placed, skips included
-  std::uint64_t bulk_taken_ = 0;     // last seen
   std::uint32_t next_ = 0;           // number of the next line
   std::uint32_t end_ = 0;            // of the first one that, as far as was seen last, has no room
   std::uint32_t looks_in_vain_ = 0;  // for room since the receiver was last seen to have taken lines
@@ -260,12 +243,11 @@ class RingSender {
 class RingReceiver {
  public:
   RingReceiver() = default;
-  RingReceiver(RingShared* shared, std::uint64_t bulk_capacity)
-      : shared_(shared), bulk_capacity_(bulk_capacity) {}
+  explicit RingReceiver(RingShared* shared) : shared_(shared) {}
 
   /// Whether a packet is there; if so, fills `packet` (but for its source). It stays valid until take().
   /// The head of a small packet of several lines is put together in `gathered`.
-  bool peek(Packet* packet, SmallHead* gathered) {
+  bool peek(const Cells& cells, Packet* packet, SmallHead* gathered) {
     Slot& slot = shared_->slots[next_ % kSlots];
     // seq_cst, because after arm() this load must not be older than the sleeping flag's store (link.hpp,
     // 5).
@@ -275,6 +257,7 @@ class RingReceiver {
     packet->bulk_bytes = 0;
     packet->bulk = nullptr;
     lines_ = 1;
+    cell_ = kNoCell;
     const std::uint32_t sizes = sizes_of(slot);
     if ((sizes & kSmall) != 0) {
       packet->data_bytes = sizes & ~kSmall;
@@ -288,15 +271,16 @@ class RingReceiver {
       lines_ = lines_of(packet->data_bytes);
       return true;
     }
-    if (sizes > bulk_capacity_ / 4) [[unlikely]]
-      return tell_damage(packet, "a packet that is longer than any");
-    packet->bulk_bytes = sizes;
-    const std::uint64_t start = bulk_start(bulk_tail_, packet->bulk_bytes, bulk_capacity_);
-    packet->bulk = shared_->bulk() + (start & (bulk_capacity_ - 1));
+    packet->bulk_bytes = sizes & kBulkBytesMax;
+    if (packet->bulk_bytes == 0) return true;
+    const std::uint32_t cell = sizes >> kCellAt;
+    if (packet->bulk_bytes > cells.cell_bytes() || !cells.may_come(cell)) [[unlikely]]
+      return tell_damage(packet, "a packet that is longer than any, or in a cell that its sender has not");
+    cell_ = cell;
+    packet->bulk = cells.at(cell);
     // The lines come while the packet is matched.
     const std::uint32_t ahead = std::min(packet->bulk_bytes, kPrefetchBytes);
     for (std::uint32_t at = 0; at < ahead; at += kLineBytes) __builtin_prefetch(packet->bulk + at);
-    if (packet->bulk_bytes != 0) bulk_next_ = start + bulk_rounded(packet->bulk_bytes);
     return true;
   }
 
@@ -346,16 +330,17 @@ class RingReceiver {
     return Found::kTaken;
   }
 
-  /// Gives the room of the packet that was peeked or taken back. Returns whether credits were sent, so that a
-  /// waiting sender is to be woken.
-  bool take(std::memory_order order) {
+  /// Gives the room of the packet that was peeked or taken back, or keeps its cell. Returns whether the
+  /// sender has got any, so that it is to be woken if it waits.
+  bool take(Cells& cells, std::memory_order order) {
     next_ += lines_;
-    bulk_tail_ = bulk_next_;
-    if (next_ - slots_reported_ < kSlots / 4 && bulk_tail_ - bulk_reported_ < bulk_capacity_ / 4)
-      return false;
+    bool gives_cells = false;
+    if (cell_ != kNoCell) {
+      gives_cells = cells.receive(cell_, order);
+      cell_ = kNoCell;
+    }
+    if (next_ - slots_reported_ < kSlots / 4) return gives_cells;
     slots_reported_ = next_;
-    bulk_reported_ = bulk_tail_;
-    publish(shared_->credits.bulk_taken, bulk_tail_, order);
     publish(shared_->credits.slots_taken, next_, order);
     return true;
   }
@@ -397,12 +382,9 @@ class RingReceiver {
   static constexpr std::uint32_t kPrefetchBytes = 16 * kLineBytes;
 
   RingShared* shared_ = nullptr;
-  std::uint64_t bulk_capacity_ = 0;
-  std::uint64_t bulk_tail_ = 0;  // bytes taken, skips included
-  std::uint64_t bulk_next_ = 0;  // bulk_tail_ once the peeked packet is taken
-  std::uint64_t bulk_reported_ = 0;
-  std::uint32_t next_ = 0;   // number of the line to come
-  std::uint32_t lines_ = 1;  // of the packet that was peeked
+  std::uint32_t next_ = 0;        // number of the line to come
+  std::uint32_t lines_ = 1;       // of the packet that was peeked
+  std::uint32_t cell_ = kNoCell;  // of its bulk part
   std::uint32_t slots_reported_ = 0;
 };
 

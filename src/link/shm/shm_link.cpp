@@ -19,20 +19,40 @@ constexpr int kPacketsPerPoll =
 
 constexpr std::uint32_t kPollsPerCheck = 1024;
 
-/// Bulk bytes of one ring: as configured, else a share of 4 MiB per inbox within 32 KiB .. 256 KiB.
+/// Bytes of the cells one way: as configured, else a share of 4 MiB per inbox within 32 KiB .. 1 MiB.
 std::uint64_t ring_bulk_bytes(int size, const Config& config) {
   const std::size_t share = (std::size_t{4} << 20) / static_cast<std::size_t>(size);
   const std::size_t wanted =
-      config.ring_bytes != 0 ? config.ring_bytes : std::clamp<std::size_t>(share, 32 * 1024, 256 * 1024);
+      config.ring_bytes != 0 ? config.ring_bytes : std::clamp<std::size_t>(share, 32 * 1024, 1024 * 1024);
   return std::bit_ceil(std::max<std::size_t>(wanted, 4096));
 }
 
-std::size_t ring_bytes(std::uint64_t bulk_capacity) {
-  return sizeof(shm::RingShared) + bulk_capacity;
-}
+constexpr std::size_t kPageBytes = 4096;
 
 std::size_t rings_offset(int size) {
   return AttentionBits::bytes_needed(size) * static_cast<std::size_t>(size);
+}
+
+std::size_t cells_offset(int size) {
+  const auto ranks = static_cast<std::size_t>(size);
+  const std::size_t end = rings_offset(size) + ranks * ranks * sizeof(shm::RingShared);
+  return (end + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
+/// Those of a pair, as its rank with the number `self` has them at first, and the rings between the two. For
+/// a rank and itself there are half as many. Behind the cells of all pairs of lower ranks come those of a
+/// rank and each lower one, then its own.
+shm::Cells cells_between(std::byte* cells, std::uint64_t one_way_bytes, int self, int other,
+                         shm::RingShared* to, shm::RingShared* from) {
+  const auto [bytes, one_way] = shm::CellLayout::of(one_way_bytes);
+  const auto high = static_cast<std::uint64_t>(std::max(self, other));
+  const auto low = static_cast<std::uint64_t>(std::min(self, other));
+  std::byte* const memory = cells + (high * high + 2 * low) * one_way_bytes;
+  if (self == other) return {memory, {bytes, one_way, 0, one_way, 0}, nullptr, nullptr};
+  return {memory,
+          {bytes, 2 * one_way, self < other ? 0 : one_way, one_way, one_way / 8},
+          &from->returns,
+          &to->returns};
 }
 
 /// The bits of the receiver with that number on the node; none where all rings are watched.
@@ -55,7 +75,7 @@ int number_of(const std::vector<int>& ranks, int rank) {
 
 std::size_t ShmLink::bytes_needed(int size, const Config& config) {
   const auto ranks = static_cast<std::size_t>(size);
-  return rings_offset(size) + ranks * ranks * ring_bytes(ring_bulk_bytes(size, config));
+  return cells_offset(size) + ranks * ranks * ring_bulk_bytes(size, config);
 }
 
 ShmLink::ShmLink(std::byte* region, Doorbells& doorbells, Job job, const Config& config)
@@ -72,15 +92,19 @@ ShmLink::ShmLink(std::byte* region, Doorbells& doorbells, Job job, const Config&
   const auto ring_at = [&](int from, int to) {
     const auto index = static_cast<std::size_t>(to) * ranks_.size() + static_cast<std::size_t>(from);
     return reinterpret_cast<shm::RingShared*>(region + rings_offset(on_node) +
-                                              index * ring_bytes(bulk_capacity_));
+                                              index * sizeof(shm::RingShared));
   };
   peers_.grow(static_cast<std::size_t>(size_));
   for (int number = 0; number < on_node; ++number) {
     const int peer = ranks_[static_cast<std::size_t>(number)];
-    peers_[static_cast<std::size_t>(peer)] = {shm::RingSender(ring_at(self, number), bulk_capacity_),
-                                              shm::RingReceiver(ring_at(number, self), bulk_capacity_),
-                                              doorbells.place(peer), raise_at(region, self, number, on_node),
-                                              number};
+    peers_[static_cast<std::size_t>(peer)] = {
+        .sender = shm::RingSender(ring_at(self, number)),
+        .receiver = shm::RingReceiver(ring_at(number, self)),
+        .cells = cells_between(region + cells_offset(on_node), bulk_capacity_, self, number,
+                               ring_at(self, number), ring_at(number, self)),
+        .wakes = doorbells.place(peer),
+        .raise = raise_at(region, self, number, on_node),
+        .number = number};
   }
 }
 
@@ -127,7 +151,7 @@ Found ShmLink::take_if(int source, const HeadFilter& filter, void* buffer, std::
     found = peer.receiver.take_if(filter, buffer, capacity, taken);
   }
   if (found != Found::kTaken) return found;
-  if (peer.receiver.take(shm::publish_order(*peer.wakes.has_membarrier)))
+  if (peer.receiver.take(peer.cells, shm::publish_order(*peer.wakes.has_membarrier)))
     shm::doorbell_ring_if_asleep(*peer.wakes.bell);
   if (!attention_.watches_all()) attention_.watch(peer.number);
   return found;
@@ -138,10 +162,10 @@ int ShmLink::poll_peer(int source, PacketSink& sink) {
   Packet packet;
   packet.source = source;
   int delivered = 0;
-  while (delivered < kPacketsPerPoll && peer.receiver.peek(&packet, &gathered_)) {
+  while (delivered < kPacketsPerPoll && peer.receiver.peek(cells_from(peer), &packet, &gathered_)) {
     sink.packet(packet);
     ++delivered;
-    if (peer.receiver.take(shm::publish_order(*peer.wakes.has_membarrier)))
+    if (peer.receiver.take(cells_from(peer), shm::publish_order(*peer.wakes.has_membarrier)))
       shm::doorbell_ring_if_asleep(*peer.wakes.bell);
   }
   return delivered;

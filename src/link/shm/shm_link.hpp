@@ -22,6 +22,7 @@
 #include "base/zero_table.hpp"
 #include "link/link.hpp"
 #include "link/shm/attention.hpp"
+#include "link/shm/cells.hpp"
 #include "link/shm/mailbox.hpp"
 #include "link/shm/ring.hpp"
 #include "memory/symmetric_heap.hpp"
@@ -48,14 +49,14 @@ class ShmLink final : public Link {
 
   int endpoints() const override { return static_cast<int>(peers_.size()); }
   int self() const override { return rank_; }
-  std::uint32_t bulk_bytes_max() const override { return static_cast<std::uint32_t>(bulk_capacity_ / 4); }
+  std::uint32_t bulk_bytes_max() const override { return shm::CellLayout::of(bulk_capacity_).cell_bytes; }
   bool reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) override {
-    shm::RingSender& sender = peers_[static_cast<std::size_t>(peer)].sender;
-    return sender.reserve(bulk_bytes, room) || no_room(peer);
+    Peer& to = peers_[static_cast<std::size_t>(peer)];
+    return to.sender.reserve(bulk_bytes, to.cells, room) || no_room(peer);
   }
   void commit(int peer, const PacketRoom& room) override {
     Peer& to = peers_[static_cast<std::size_t>(peer)];
-    to.sender.commit(room, shm::publish_order(*to.wakes.has_membarrier));
+    to.sender.commit(room, to.cells, shm::publish_order(*to.wakes.has_membarrier));
     to.raise();
     shm::doorbell_ring_if_asleep(*to.wakes.bell);
   }
@@ -108,6 +109,8 @@ class ShmLink final : public Link {
   struct Peer {
     shm::RingSender sender;
     shm::RingReceiver receiver;
+    shm::Cells cells;
+    shm::Cells inbound;  // of a process of another job: those in which its packets come
     Doorbells::Place wakes{};
     shm::Raise raise{};
     int number = 0;  // on the node
@@ -124,7 +127,10 @@ class ShmLink final : public Link {
   void look_for_damage(PacketSink& sink);
   bool no_room(int peer);
   shm::Doorbell& own_bell() { return doorbells_.own(); }
-  Peer nowhere() { return {shm::RingSender(), shm::RingReceiver(), doorbells_.nowhere()}; }
+  Peer nowhere() { return {.wakes = doorbells_.nowhere()}; }
+  static shm::Cells& cells_from(Peer& peer) {
+    return peer.inbound.cell_bytes() == 0 ? peer.cells : peer.inbound;
+  }
   /// The memory that `key` of `peer` names, from `offset` on; null: none that can be reached.
   std::byte* memory_at(int peer, const MemoryKey& key, std::uint64_t offset, std::size_t bytes);
 
@@ -145,10 +151,10 @@ class ShmLink final : public Link {
   int rank_;
   int size_;  // of the job
   SymmetricHeap* heap_ = nullptr;
-  std::uint64_t bulk_capacity_;
-  int damaged_peer_ = -1;    // whose credits cannot be right
-  std::uint32_t polls_ = 0;  // wraps around
-  int armed_ = 0;            // threads of this rank between arm() and disarm()
+  std::uint64_t bulk_capacity_;  // bytes of the cells that go one way between two ranks
+  int damaged_peer_ = -1;        // whose credits cannot be right
+  std::uint32_t polls_ = 0;      // wraps around
+  int armed_ = 0;                // threads of this rank between arm() and disarm()
   bool polling_ = false;
   shm::Attention attention_;
   shm::SmallHead gathered_;

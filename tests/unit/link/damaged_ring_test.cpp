@@ -25,6 +25,8 @@ using shm::RingSender;
 using shm::RingShared;
 
 constexpr std::uint64_t kBulk = 4096;
+constexpr std::uint32_t kCellBytes = shm::CellLayout::of(kBulk).cell_bytes;
+constexpr std::uint32_t kCells = shm::CellLayout::of(kBulk).cells;
 constexpr auto kOrder = std::memory_order_release;
 
 /// Memory of a ring and its bulk, and nothing behind it that may be touched.
@@ -52,19 +54,21 @@ class DamagedRing : public testing::Test {
   }
   bool commit(std::uint32_t bulk_bytes) {
     PacketRoom room;
-    if (!sender_.reserve(bulk_bytes, &room)) return false;
-    sender_.commit(room, kOrder);
+    if (!sender_.reserve(bulk_bytes, sent_, &room)) return false;
+    sender_.commit(room, sent_, kOrder);
     return true;
   }
   bool peek() {
     packet_.source = 7;
-    return receiver_.peek(&packet_, &gathered_);
+    return receiver_.peek(taken_, &packet_, &gathered_);
   }
   bool is_told() { return peek() && packet_.bulk_bytes == kDamaged && packet_.source == 7; }
 
   Ring<RingShared> ring_{kBulk};
-  RingSender sender_{ring_.get(), kBulk};
-  RingReceiver receiver_{ring_.get(), kBulk};
+  RingSender sender_{ring_.get()};
+  RingReceiver receiver_{ring_.get()};
+  shm::Cells sent_ = shm::sender_cells(ring_.get(), kBulk);
+  shm::Cells taken_ = shm::owner_cells(ring_.get(), kBulk);
   Packet packet_{};
   shm::SmallHead gathered_;
 };
@@ -72,8 +76,8 @@ class DamagedRing : public testing::Test {
 TEST_F(DamagedRing, SizesThatCannotBeAreTold) {
   ASSERT_TRUE(put(8));
   for (const std::uint32_t sizes :
-       {shm::kSmall | (kPutBytesMax + 1), shm::kSmall | 0x7fffffff, shm::kSmall | 4096u,
-        static_cast<std::uint32_t>(kBulk / 4 + 1), 0x7fffffffu}) {
+       {shm::kSmall | (kPutBytesMax + 1), shm::kSmall | 0x7fffffff, shm::kSmall | 4096u, kCellBytes + 1,
+        0x7fffffffu, 64u << shm::kCellAt | 100u, kCells << shm::kCellAt | 100u}) {
     ring_->slots[0].sizes = sizes;
     EXPECT_TRUE(is_told()) << sizes;
     SmallPacket taken;
@@ -87,11 +91,11 @@ TEST_F(DamagedRing, OneThatIsUsedIsSoundAllTheTime) {
   std::mt19937 random(1);
   for (int step = 0; step < 5000; ++step) {
     if (random() % 2 == 0) {
-      random() % 2 == 0 ? put(random() % (kPutBytesMax + 1)) : commit(random() % (kBulk / 4));
+      random() % 2 == 0 ? put(random() % (kPutBytesMax + 1)) : commit(random() % (kCellBytes + 1));
       EXPECT_FALSE(sender_.is_damaged());
     } else if (peek()) {
       ASSERT_NE(packet_.bulk_bytes, kDamaged);
-      receiver_.take(kOrder);
+      receiver_.take(taken_, kOrder);
     }
     ASSERT_TRUE(receiver_.is_sound()) << step;
   }
@@ -118,13 +122,23 @@ TEST_F(DamagedRing, CreditsThatCannotBeGiveNoRoom) {
   EXPECT_TRUE(sender_.is_damaged());
   ring_->credits.slots_taken.store(shm::kSlots);
   EXPECT_FALSE(put(0)) << "what was damaged once is not trusted again";
+}
 
-  RingSender other(ring_.get(), kBulk);
-  ring_->credits.slots_taken.store(0);
-  ring_->credits.bulk_taken.store(64);  // of no bulk at all
-  PacketRoom room;
-  while (other.reserve(0, &room)) other.commit(room, kOrder);
-  EXPECT_TRUE(other.is_damaged());
+TEST_F(DamagedRing, CellsThatCannotComeBackGiveNoRoom) {
+  const auto fill = [&](std::uint32_t count, std::uint8_t cell) {
+    RingSender sender(ring_.get());
+    shm::Cells cells = shm::sender_cells(ring_.get(), kBulk);
+    ring_->returns.count.store(count);
+    ring_->returns.cells[0].store(cell);
+    PacketRoom room;
+    std::uint32_t sent = 0;
+    for (; sent < 2 * kCells && sender.reserve(64, cells, &room); ++sent) sender.commit(room, cells, kOrder);
+    return std::pair(sent, sender.is_damaged());
+  };
+  EXPECT_EQ(fill(0, 0), std::pair(kCells, false)) << "all are on their way";
+  EXPECT_EQ(fill(1, 3), std::pair(kCells + 1, false));
+  EXPECT_EQ(fill(1, kCells), std::pair(kCells, true)) << "none of those that there are";
+  EXPECT_EQ(fill(kCells + 1, 0), std::pair(kCells, true)) << "more than were sent";
 }
 
 class DamagedLoop : public testing::Test {

@@ -25,7 +25,7 @@ class Mailboxes : public testing::Test {
     return mailbox;
   }
   std::unique_ptr<Correspondent> open(const Mailbox& to, const Mailbox& from,
-                                      std::uint32_t bulk = kBulk / 4) {
+                                      std::uint32_t bulk = CellLayout::of(kBulk).cell_bytes) {
     return Correspondent::open(to.address(), from.address(), bulk, &error_);
   }
 
@@ -42,14 +42,15 @@ TEST_F(Mailboxes, APacketGoesThroughASlot) {
   EXPECT_EQ(mine->header().slots[0].state.load(), SlotState::kOpen);
   EXPECT_EQ(mine->header().slots[0].sender.name, (ProcessName{2, 0}));
   RingSender sender = to->sender();
+  Cells cells = to->cells();
   PacketRoom room;
-  ASSERT_TRUE(sender.reserve(100, &room));
+  ASSERT_TRUE(sender.reserve(100, cells, &room));
   std::memset(room.bulk, 7, 100);
-  sender.commit(room, std::memory_order_release);
-  RingReceiver receiver(mine->ring(0), kBulk);
+  sender.commit(room, cells, std::memory_order_release);
+  RingReceiver receiver(mine->ring(0));
   Packet packet;
   SmallHead gathered;
-  ASSERT_TRUE(receiver.peek(&packet, &gathered));
+  ASSERT_TRUE(receiver.peek(mine->cells(0), &packet, &gathered));
   EXPECT_EQ(packet.bulk_bytes, 100u);
   EXPECT_EQ(packet.bulk[99], std::byte{7});
 }
@@ -61,16 +62,17 @@ TEST_F(Mailboxes, AFreedSlotIsAnEmptyRingForTheNext) {
     auto to = open(*mine, *other);
     ASSERT_NE(to, nullptr) << error_;
     RingSender sender = to->sender();
-    RingReceiver receiver(mine->ring(0), kBulk);
+    RingReceiver receiver(mine->ring(0));
+    Cells sent = to->cells(), taken = mine->cells(0);
     Packet packet;
     SmallHead gathered;
-    EXPECT_FALSE(receiver.peek(&packet, &gathered)) << "lap " << lap;
+    EXPECT_FALSE(receiver.peek(taken, &packet, &gathered)) << "lap " << lap;
     PacketRoom room;
-    for (int i = 0; i < 5; ++i) {
-      ASSERT_TRUE(sender.reserve(64, &room));
-      sender.commit(room, std::memory_order_release);
-      ASSERT_TRUE(receiver.peek(&packet, &gathered));
-      receiver.take(std::memory_order_release);
+    for (int i = 0; i < 50; ++i) {  // more than there are cells
+      ASSERT_TRUE(sender.reserve(64, sent, &room)) << i;
+      sender.commit(room, sent, std::memory_order_release);
+      ASSERT_TRUE(receiver.peek(taken, &packet, &gathered));
+      receiver.take(taken, std::memory_order_release);
     }
     to.reset();
     EXPECT_EQ(mine->header().slots[0].state.load(), SlotState::kLeft);
@@ -110,7 +112,7 @@ TEST_F(Mailboxes, WhatCannotBeReachedIsTold) {
   const auto other = make(2);
   auto mine = make(1);
   PeerAddress address = mine->address();
-  EXPECT_EQ(open(*mine, *other, kBulk), nullptr);
+  EXPECT_EQ(open(*mine, *other, kBulk / 4), nullptr);
   EXPECT_NE(error_.find("TASUKI_RING_BYTES"), std::string::npos) << error_;
   address.name.rank = 3;
   EXPECT_EQ(Correspondent::open(address, other->address(), 64, &error_), nullptr);

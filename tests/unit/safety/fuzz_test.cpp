@@ -177,9 +177,8 @@ void add_rings(Targets& targets, test::ThreadMachine& machine, int size) {
   targets.add(machine.shared(0).memory, machine.shared(0).bytes);  // pages of pairs, locks of file ranges
   // Most of the rings is never touched: the start of each one is.
   const test::ThreadMachine::Part rings = machine.rings(0);
-  const std::size_t each = rings.bytes / static_cast<std::size_t>(size * size);
   for (int ring = 0; ring < size * size; ++ring) {
-    std::byte* const begin = rings.memory + each * static_cast<std::size_t>(ring);
+    std::byte* const begin = rings.memory + sizeof(shm::RingShared) * static_cast<std::size_t>(ring);
     targets.add(begin, sizeof(shm::RingShared));
     targets.add(begin, 64);  // the credits, again
   }
