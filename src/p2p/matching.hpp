@@ -135,13 +135,6 @@ class Matching {
     return entries_ == 0 || is_first_of_queue(context, source, tag);
   }
 
-  /// Whether a receive of a message from `source`, and from no other rank, is posted.
-  bool is_posted(Context context, int source) {
-    const MatchQueue* const queue = find(context);
-    return queue != nullptr && static_cast<std::size_t>(source) < queue->lanes.size() &&
-           queue->lanes[static_cast<std::size_t>(source)].posted.first != nullptr;
-  }
-
   /// The queue of `context`, or null: for walking through what is left in it.
   MatchQueue* find(Context context) {
     return found_ != nullptr && found_->context == context ? found_ : search(context);

@@ -74,7 +74,8 @@ struct Peer {
   // counts it.
   std::uint64_t sent = 0;
   std::uint64_t arrived = 0;
-  std::uint64_t arrived_at_send = 0;  // when is_turn() was asked last
+  std::uint64_t answered = 0;         // of those that arrived: how many were a reason for is_turn()
+  std::uint64_t answered_before = 0;  // and the time before
   // Of messages that go at once, short and eager: what they cost their receiver while it keeps them.
   std::uint64_t sent_cost = 0;   // of all that were sent to this peer
   std::uint64_t freed_cost = 0;  // of these, those that it has taken, as it told last
@@ -83,11 +84,12 @@ struct Peer {
   /// Whether a blocking receive of many bytes first waits for a short message, or is advertised to it: what
   /// came last decides.
   bool expects_short = false;
-  bool is_noted = false;       // LargeMessages remembers what is sent to it
-  bool busy = false;           // in PointToPoint::busy
-  SendQueue messages;          // short and eager messages and requests to send, in order
-  SendQueue streams;           // long messages that are cleared to send; served in turn
-  Waiting* waiting = nullptr;  // null: nothing ever did
+  bool expects_at_once = false;  // the same of messages that come at once: no receive is advertised
+  bool is_noted = false;         // LargeMessages remembers what is sent to it
+  bool busy = false;             // in PointToPoint::busy
+  SendQueue messages;            // short and eager messages and requests to send, in order
+  SendQueue streams;             // long messages that are cleared to send; served in turn
+  Waiting* waiting = nullptr;    // null: nothing ever did
 
   // The eager message that is arriving in several packets: how much is to come, and where it goes (both null:
   // nowhere).
@@ -211,13 +213,17 @@ struct PointToPoint final : PacketSink, ProgressHook {
   }
   [[gnu::cold]] void give_credit(int endpoint);
 
-  /// Whether it is this rank's turn: a message has come from this peer since this was asked last, and the
-  /// call of now does not send and receive at once (LargeMessages::Exchange), when the peer most likely is
-  /// writing, too. Asked of those messages alone whose protocol depends on it; else true.
+  /// Whether it is this rank's turn: a message has come from this peer for which this was not true yet. Asked
+  /// of those messages alone whose protocol may depend on it; else true.
   bool is_turn(int endpoint, Count bytes) {
-    return bytes <= table.short_stream_bytes_max || has_answered(endpoint);
+    return bytes <= table.short_bytes_max || has_answered(endpoint, bytes);
   }
-  bool has_answered(int endpoint);
+  bool has_answered(int endpoint, Count bytes);
+  /// The message of which is_turn() was asked has not been sent, and it will be asked again.
+  void keep_turn(int endpoint) {
+    Peer& of = peer(endpoint);
+    of.answered = of.answered_before;
+  }
 
   /// Until the next poll(), in which processes of other jobs may come: the table grows then, and moves.
   Peer& peer(int endpoint) { return peers[static_cast<std::size_t>(endpoint)]; }

@@ -27,9 +27,9 @@ enum class Protocol : std::uint8_t {
 /// Where one way ends and the next begins, and which ways there are.
 struct ProtocolTable {
   Count short_bytes_max = kShortBytesMax;
-  Count short_stream_bytes_max = 512;  // of messages that follow one another
   Count eager_bytes_max = kEagerBytesMaxDefault;
-  Count sender_write_bytes_min = kAboveEager;  // the least of all distances: a first test
+  Count turn_bytes_max = kTurnBytesMaxDefault;  // the same where two ranks of a node take turns
+  Count sender_write_bytes_min = kAboveEager;   // the least of all distances: a first test
   DistanceTables by_distance = kOtherTables;
   Count first_claim_divisor = 2;  // of a sender write: the sender's first piece is this part
   bool advertised_receives = true;
@@ -59,12 +59,12 @@ struct ProtocolTable {
 
 /// `acknowledged`: the sender has to know that the message was matched (synchronous mode). A short packet has
 /// no room for the sender's request, so such a message is never short. `is_turn`: the peer has answered since
-/// the last message, so it waits, and reads each line of a short one as it is written; several messages in a
-/// row, and two that meet, take less time of both ranks in bulk.
+/// the last message. Such a rank has just read what the peer sent, in cells that are in its caches and that
+/// it sends with: so far more goes at once (docs/protocols.md).
 constexpr Protocol choose(Count bytes, bool acknowledged, bool is_turn, const ProtocolTable& table) {
-  const bool is_best = is_turn || bytes <= table.short_stream_bytes_max || bytes > table.eager_bytes_max;
-  if (bytes <= table.short_bytes_max && !acknowledged && is_best) return Protocol::kShort;
-  return bytes <= table.eager_bytes_max ? Protocol::kEager : Protocol::kLong;
+  if (bytes <= table.short_bytes_max && !acknowledged) return Protocol::kShort;
+  const Count at_once_max = is_turn && !acknowledged ? table.turn_bytes_max : table.eager_bytes_max;
+  return bytes <= at_once_max ? Protocol::kEager : Protocol::kLong;
 }
 
 /// How much of a message that goes through the ring is written at once: both ranks copy at the same time, the
@@ -73,7 +73,7 @@ constexpr Protocol choose(Count bytes, bool acknowledged, bool is_turn, const Pr
 inline constexpr Count kPieceBytesMin = 4 * kKibi;
 inline constexpr Count kPieceBytesMax = 16 * kKibi;
 constexpr Count piece_bytes(Count bytes) {
-  return std::clamp(bytes / 4, kPieceBytesMin, kPieceBytesMax);
+  return std::clamp(bytes / 2, kPieceBytesMin, kPieceBytesMax);
 }
 
 /// What decides between the ways of a message whose request to send has met its receive.
@@ -108,6 +108,8 @@ const char* why_text(Why why);
 
 /// Why the others go as they do.
 inline constexpr const char* kSentAtOnce = "it is small enough to be sent at once";
+inline constexpr const char* kSentInTurn =
+    "the peer has answered, and the memory of its answer is used again";
 inline constexpr const char* kAdvertised = "the receive was posted first, and its buffer is symmetric memory";
 inline constexpr const char* kAdvertisedFar = "the receive was posted first, and the network copies";
 inline constexpr const char* kReceiverChose = "no receive was advertised for it, and so its receiver chose";

@@ -73,7 +73,7 @@ def test_ways_to_other_nodes_are_told_in_words_of_their_own(mpiexec, build, netw
     assert done.returncode == 0, done.text
     for rank, near in ((0, 1), (1, 0), (2, None)):  # ranks 0 and 1 are on one node
         lines = lines_of(done, rank)
-        starts = [line for line in lines if "to other nodes up to 2.031 KiB go in one packet" in line]
+        starts = [line for line in lines if "to other nodes up to 520 B go in one packet" in line]
         assert len(starts) == 1, done.text
         told = [line for line in lines if re.search(r" (to|from) rank \d: ", line)]
         far = [line for line in told if not re.search(rf" (to|from) rank ({rank}|{near}): ", line)]

@@ -25,6 +25,7 @@ enum CheckLevel : std::int64_t {
 };
 
 inline constexpr std::int64_t kEagerBytesMaxDefault = 16 * 1024;
+inline constexpr std::int64_t kTurnBytesMaxDefault = 256 * 1024;
 
 /// Each setting is a number: of bytes, of something else, a flag (0 or 1), or the index of a choice; but for
 /// the texts at the end, which environment variables alone set.

@@ -104,6 +104,8 @@ PointToPoint::PointToPoint(Process& owner)
 void PointToPoint::read_settings() {
   const Config& config = process.config;
   table.eager_bytes_max = config.eager_bytes_max;
+  table.turn_bytes_max =
+      config.eager_bytes_max == kEagerBytesMaxDefault ? kTurnBytesMaxDefault : config.eager_bytes_max;
   table.set_thresholds(thresholds, config.sender_write_bytes_min, config.waiting_get_bytes_min,
                        config.cooperative_bytes_min, config.stream_bytes_min);
   distances.assume(config.distance != 0 ? std::optional(static_cast<Distance>(config.distance - 1))

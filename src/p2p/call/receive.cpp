@@ -218,6 +218,7 @@ void PointToPoint::eager_message(const Packet& packet) {
   }
   ++from.arrived;
   from.expects_short = from.expects_short && bytes < table.sender_write_bytes_min;
+  from.expects_at_once = from.expects_at_once || bytes >= table.sender_write_bytes_min;
   from.eager_left = bytes - packet.bulk_bytes;
   process.counters.of(Way::kEager).received.add(static_cast<std::uint64_t>(bytes));
   std::unique_ptr<MessageSeal> seal = take_seal(packet.source, header.context);
@@ -273,7 +274,7 @@ void PointToPoint::request_to_send(const Packet& packet) {
   if (bytes < 0) damaged(packet, "a request to send of a wrong size");
   Peer& from = peer(packet.source);
   ++from.arrived;
-  from.expects_short = false;
+  from.expects_short = from.expects_at_once = false;
   if (bytes <= table.eager_bytes_max && from.told_cost != from.taken_cost) give_credit(packet.source);
   std::unique_ptr<MessageSeal> seal = take_seal(packet.source, header.context);
   if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {

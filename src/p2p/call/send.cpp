@@ -3,6 +3,8 @@
 // A blocking send of up to one packet, with nothing queued before it, is written into the link's room
 // and forgotten: no request, no lock, no allocation. Everything else is a SendRequest that push_message()
 // drives through its protocol, at once or whenever there is room.
+#include <algorithm>
+
 #include "base/predefined.hpp"
 #include "object/objects.hpp"
 #include "p2p/call/api.hpp"
@@ -18,16 +20,16 @@ namespace tasuki {
 
 namespace {
 
-/// send_at_once() for what is not short and dense. Apart, so that the short path needs no stack for it.
-[[gnu::noinline]] bool send_packed_at_once(const void* buffer, Count count, const Datatype& datatype,
-                                           int endpoint, int dest, int tag, Comm& comm, Plane plane,
-                                           Protocol protocol) {
+/// What goes at once and is not both short and dense. False: nothing has happened.
+bool write_packed(const void* buffer, Count count, const Datatype& datatype, int endpoint, int dest, int tag,
+                  Comm& comm, Plane plane, Protocol protocol, bool is_turn) {
   PointToPoint& p2p = *comm.process.p2p;
   PackCursor cursor(datatype, count);
   const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
   if (p2p.checks != nullptr && plane == Plane::kPointToPoint) return false;
   const Count bytes = cursor.total_bytes();
-  if (bytes >= p2p.table.sender_write_bytes_min && p2p.large->may_claim(endpoint, bytes)) return false;
+  if (!is_turn && bytes >= p2p.table.sender_write_bytes_min && p2p.large->may_claim(endpoint, bytes))
+    return false;
   switch (protocol) {
     case Protocol::kShort:
       if (!write_short(*p2p.link, endpoint, envelope, buffer, cursor)) return false;
@@ -48,6 +50,15 @@ namespace {
   return true;
 }
 
+/// send_at_once() for that. Apart, so that the short path needs no stack for it.
+[[gnu::noinline]] bool send_packed_at_once(const void* buffer, Count count, const Datatype& datatype,
+                                           int endpoint, int dest, int tag, Comm& comm, Plane plane,
+                                           Protocol protocol, bool is_turn) {
+  if (write_packed(buffer, count, datatype, endpoint, dest, tag, comm, plane, protocol, is_turn)) return true;
+  if (is_turn && protocol != Protocol::kShort) comm.process.p2p->keep_turn(endpoint);
+  return false;
+}
+
 /// The short path itself; inlined into its callers.
 [[gnu::always_inline]] inline bool try_at_once(const void* buffer, Count count, const Datatype& datatype,
                                                int dest, int tag, Comm& comm, Plane plane) {
@@ -58,7 +69,8 @@ namespace {
   const int endpoint = comm.endpoint(dest);
   if (!p2p.peer(endpoint).messages.empty() || !p2p.has_credit(endpoint, bytes)) [[unlikely]]
     return false;
-  const Protocol protocol = choose(bytes, false, p2p.is_turn(endpoint, bytes), p2p.table);
+  const bool is_turn = p2p.is_turn(endpoint, bytes);
+  const Protocol protocol = choose(bytes, false, is_turn, p2p.table);
   if (protocol == Protocol::kShort && datatype.contiguous) [[likely]] {
     const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
     if (!write_short(*p2p.link, endpoint, envelope, buffer, static_cast<std::size_t>(bytes))) return false;
@@ -66,7 +78,7 @@ namespace {
     comm.process.counters.count_sent(Way::kShort, static_cast<std::uint64_t>(bytes));
     return true;
   }
-  return send_packed_at_once(buffer, count, datatype, endpoint, dest, tag, comm, plane, protocol);
+  return send_packed_at_once(buffer, count, datatype, endpoint, dest, tag, comm, plane, protocol, is_turn);
 }
 
 }  // namespace
@@ -118,28 +130,11 @@ Code start_user_send(const void* buf, Count count, Datatype* datatype, int dest,
   return kSuccess;
 }
 
-/// Sends in bulk what would go line by line, where a receive of a message of the same rank is posted: both
-/// ranks most likely send at once then, and none waits for lines. Returns false, having done nothing, in
-/// other cases.
-bool meet_at_once(const void* buffer, Count count, const Datatype& datatype, int dest, int tag, Comm& comm) {
-  PointToPoint& p2p = *comm.process.p2p;
-  Count bytes;
-  if (__builtin_mul_overflow(count, datatype.size, &bytes) || bytes <= p2p.table.short_stream_bytes_max ||
-      bytes > p2p.table.short_bytes_max || bytes > p2p.table.eager_bytes_max)
-    return false;
-  constexpr Plane kPlane = Plane::kPointToPoint;
-  const int endpoint = comm.endpoint(dest);
-  return p2p.peer(endpoint).messages.empty() && p2p.has_credit(endpoint, bytes) &&
-         p2p.matching.is_posted(comm.context | static_cast<Context>(kPlane), dest) &&
-         p2p.is_turn(endpoint, bytes) &&
-         send_packed_at_once(buffer, count, datatype, endpoint, dest, tag, comm, kPlane, Protocol::kEager);
-}
-
 /// A nonblocking send in the standard or ready mode: one that is over at once needs no request of its own.
 Code start_standard_send(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
                          SendMode mode, Request** request) {
-  if (dest == kProcNull || meet_at_once(buf, count, *datatype, dest, tag, *comm) ||
-      try_at_once(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint)) [[likely]] {
+  if (dest == kProcNull || try_at_once(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint))
+      [[likely]] {
     *request = retain(&comm->process.p2p->sent);
     return kSuccess;
   }
@@ -180,10 +175,12 @@ Request* start_synchronous_send(const void* buffer, Count count, Datatype& datat
 
 // ----- the engine ------------------------------------------------------------------------------------------
 
-bool PointToPoint::has_answered(int endpoint) {
+bool PointToPoint::has_answered(int endpoint, Count bytes) {
   Peer& of = peer(endpoint);
-  const bool answered = std::exchange(of.arrived_at_send, of.arrived) != of.arrived;
-  return answered && !large->is_exchanging();
+  of.answered_before = of.answered;
+  if (of.answered == of.arrived) return false;
+  of.answered = std::max(of.answered + 1, of.arrived - 1);  // where both send, the peer's next may be here
+  return bytes <= table.eager_bytes_max || large->is_local(endpoint);
 }
 
 /// As has_credit(), after a look at what has come. Ranks that make a communicator may: they send each other a
@@ -212,8 +209,8 @@ void PointToPoint::begin(SendRequest& request) {
   if (request.note != nullptr) request.note->sealed = false;
   request.endpoint = request.comm->endpoint(request.dest);
   const Count bytes = request.cursor.total_bytes();
-  request.protocol =
-      choose(bytes, request.mode == SendMode::kSynchronous, is_turn(request.endpoint, bytes), table);
+  const bool is_its_turn = is_turn(request.endpoint, bytes);
+  request.protocol = choose(bytes, request.mode == SendMode::kSynchronous, is_its_turn, table);
   // A round trip between hosts takes longer than a copy of what one packet carries.
   if (request.protocol == Protocol::kLong && bytes <= link->piece_bytes(request.endpoint) &&
       table.eager_bytes_max >= kEagerBytesMaxDefault)
@@ -222,7 +219,8 @@ void PointToPoint::begin(SendRequest& request) {
     ++process.counters.sends_held_back;
     request.protocol = Protocol::kLong;
   }
-  if (bytes >= table.sender_write_bytes_min && peer(request.endpoint).messages.empty()) {
+  const bool passes_cells = is_its_turn && request.protocol == Protocol::kEager;
+  if (!passes_cells && bytes >= table.sender_write_bytes_min && peer(request.endpoint).messages.empty()) {
     const LargeMessages::Advertised advertised = large->claim(request);
     if (advertised == LargeMessages::Advertised::kClaimed) request.protocol = Protocol::kSenderWrite;
     if (advertised == LargeMessages::Advertised::kReceiverWaits) request.protocol = Protocol::kLong;
@@ -298,9 +296,10 @@ bool PointToPoint::push_message(SendRequest& request) {
       const Way way = written                                ? Way::kSenderWrite
                       : request.protocol == Protocol::kShort ? Way::kShort
                                                              : Way::kEager;
-      const char* const why = !written                    ? kSentAtOnce
-                              : request.large->by_network ? kAdvertisedFar
-                                                          : kAdvertised;
+      const char* const why = !written && cursor.total_bytes() > table.eager_bytes_max ? kSentInTurn
+                              : !written                                               ? kSentAtOnce
+                              : request.large->by_network                              ? kAdvertisedFar
+                                                                                       : kAdvertised;
       count_sent(way, cursor.total_bytes(), to, why);
     }
   }

@@ -127,6 +127,7 @@ void LargeMessages::posted(ReceiveRequest& receive) {
   if (!p2p_.table.advertised_receives || receive.source == kAnySource || exchanging_) return;
   const int endpoint = receive.comm->endpoint(receive.source);
   if (!is_local(endpoint)) return posted_far(receive, endpoint);
+  if (p2p_.peer(endpoint).expects_at_once) return;
   Peer& from = peer(endpoint);
   if (page(from.in, endpoint, p2p_.link->self()) == nullptr) return;
   const StridedBuffer here = receive.strided_buffer();

@@ -119,7 +119,11 @@ class LargeMessages {
     LargeMessages& messages_;
   };
 
-  bool is_exchanging() const { return exchanging_; }
+  /// Whether that rank's memory may be reached: it is of this job, and of this node.
+  bool is_local(int endpoint) const {
+    const auto index = static_cast<std::size_t>(endpoint);
+    return index < far_.size() && far_[index] == 0;
+  }
 
   /// While one of these is there, what is sent is copied later where that lets go of the process lock.
   class Deferring {
@@ -298,11 +302,6 @@ class LargeMessages {
   PairPage* page(PairPage*& known, int from, int to);
   /// The table for messages to and from a rank of this job.
   const DistanceTable& table_for(int endpoint);
-  /// Whether that rank's memory may be reached: it is of this job, and of this node.
-  bool is_local(int endpoint) const {
-    const auto index = static_cast<std::size_t>(endpoint);
-    return index < far_.size() && far_[index] == 0;
-  }
   /// Whether it is a rank of this job on another node.
   bool is_far(int endpoint) const {
     const auto index = static_cast<std::size_t>(endpoint);

@@ -301,7 +301,8 @@ std::uint64_t advertised_by(Way way, bool waits, int tries) {
   std::atomic<std::uint64_t> count{0};
   std::atomic<int> ready{0}, sent{0};
   test::WorldOptions options;
-  options.config = {.sender_write_bytes_min = 1024,
+  options.config = {.eager_bytes_max = 1024,
+                    .sender_write_bytes_min = 1024,
                     .waiting_get_bytes_min = 2048,
                     .cooperative_bytes_min = 64 * 1024,
                     .spin_count = 1'000'000'000};

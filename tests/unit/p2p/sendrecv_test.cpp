@@ -52,48 +52,6 @@ TEST(Sendrecv, AroundTheRing) {
   }
 }
 
-// Line by line goes what the peer waits for, and in bulk what meets a message of the peer's: which of the two
-// it is follows from the calls.
-TEST(Sendrecv, OfAKibibyteGoesInBulk) {
-  run_ranks(2, [](Process& process) {
-    Rank on(process);
-    const int other = 1 - on.rank;
-    const Bytes data = pattern(1024, 7);
-    Bytes got(1024);
-    const auto sends_in_lines = [&](bool expected, auto&& body) {
-      const auto& in_lines = process.counters.of(Way::kShort).sent.messages;
-      const std::uint64_t before = in_lines;
-      body();
-      EXPECT_EQ(in_lines - before, expected ? 1u : 0u);
-      EXPECT_EQ(got, data);
-    };
-    on.barrier();  // both have had a message
-    sends_in_lines(true, [&] {
-      if (on.rank == 1) EXPECT_EQ(on.recv(got, other, 1), 0);
-      EXPECT_EQ(on.send(data, other, 1), 0);
-      if (on.rank == 0) EXPECT_EQ(on.recv(got, other, 1), 0);
-    });
-    sends_in_lines(false, [&] {
-      EXPECT_EQ(api::sendrecv(process, data.data(), 1024, on.byte, other, 2, got.data(), 1024, on.byte, other,
-                              2, on.world, nullptr),
-                0);
-    });
-    for (const int source : {other, kAnySource}) {
-      sends_in_lines(on.rank == 1 || source == kAnySource, [&] {
-        if (on.rank == 1) {
-          EXPECT_EQ(on.recv(got, other, 3), 0);
-          EXPECT_EQ(on.send(data, other, 3), 0);
-          return;
-        }
-        Request* receive = on.irecv(got, source, 3);
-        Request* send = on.isend(data, other, 3);
-        EXPECT_EQ(on.wait(receive), 0);
-        EXPECT_EQ(on.wait(send), 0);
-      });
-    }
-  });
-}
-
 TEST(Sendrecv, ProcNullAtTheEnds) {
   on_both_networks(3, [](Rank& on) {
     const int right = on.rank + 1 < on.size ? on.rank + 1 : kProcNull;

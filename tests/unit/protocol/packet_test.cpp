@@ -20,33 +20,27 @@ TEST(Packet, LeadWordKeepsKindAndSource) {
 }
 
 TEST(Choose, FollowsTheTable) {
-  const ProtocolTable table{.short_bytes_max = 40, .eager_bytes_max = 1000};
-  EXPECT_EQ(choose(0, false, true, table), Protocol::kShort);
-  EXPECT_EQ(choose(40, false, true, table), Protocol::kShort);
-  EXPECT_EQ(choose(41, false, true, table), Protocol::kEager);
-  EXPECT_EQ(choose(1000, false, true, table), Protocol::kEager);
-  EXPECT_EQ(choose(1001, false, true, table), Protocol::kLong);
-  EXPECT_EQ(choose(Count{1} << 40, false, true, table), Protocol::kLong);
+  const ProtocolTable table{.short_bytes_max = 40, .eager_bytes_max = 1000, .turn_bytes_max = 5000};
+  for (const bool is_turn : {false, true}) {
+    EXPECT_EQ(choose(0, false, is_turn, table), Protocol::kShort);
+    EXPECT_EQ(choose(40, false, is_turn, table), Protocol::kShort);
+    EXPECT_EQ(choose(41, false, is_turn, table), Protocol::kEager);
+    EXPECT_EQ(choose(1000, false, is_turn, table), Protocol::kEager);
+    EXPECT_EQ(choose(5000, false, is_turn, table), is_turn ? Protocol::kEager : Protocol::kLong);
+    EXPECT_EQ(choose(5001, false, is_turn, table), Protocol::kLong);
+    EXPECT_EQ(choose(Count{1} << 40, false, is_turn, table), Protocol::kLong);
+  }
 }
 
 TEST(Choose, AMessageToBeAcknowledgedIsNeverShort) {
-  const ProtocolTable table{.short_bytes_max = 40, .eager_bytes_max = 1000};
+  const ProtocolTable table{.short_bytes_max = 40, .eager_bytes_max = 1000, .turn_bytes_max = 5000};
   EXPECT_EQ(choose(0, true, true, table), Protocol::kEager);
   EXPECT_EQ(choose(1000, true, true, table), Protocol::kEager);
   EXPECT_EQ(choose(1001, true, true, table), Protocol::kLong);
 }
 
-TEST(Choose, InARowTheLongerOfTheShortOnesGoInBulk) {
-  ProtocolTable table{.short_bytes_max = 40, .short_stream_bytes_max = 20, .eager_bytes_max = 1000};
-  EXPECT_EQ(choose(20, false, false, table), Protocol::kShort);
-  EXPECT_EQ(choose(21, false, false, table), Protocol::kEager);
-  EXPECT_EQ(choose(21, false, true, table), Protocol::kShort);
-  table.eager_bytes_max = 20;
-  EXPECT_EQ(choose(21, false, false, table), Protocol::kShort) << "it need not wait for its receive";
-}
-
 TEST(Choose, WithoutEagerEverythingButShortWaits) {
-  const ProtocolTable table{.short_bytes_max = 40, .eager_bytes_max = 0};
+  const ProtocolTable table{.short_bytes_max = 40, .eager_bytes_max = 0, .turn_bytes_max = 0};
   EXPECT_EQ(choose(40, false, true, table), Protocol::kShort);
   EXPECT_EQ(choose(41, false, true, table), Protocol::kLong);
   EXPECT_EQ(choose(1, true, true, table), Protocol::kLong);
