@@ -18,7 +18,7 @@ namespace tasuki::shm {
 namespace {
 
 constexpr std::uint64_t kBulkCapacityMin = 4096;
-constexpr std::uint64_t kBulkCapacityMax = std::uint64_t{kCellsMax / 2} << (kCellAt - 1);
+constexpr std::uint64_t kBulkCapacityMax = std::uint64_t{mailbox_cells(0).cells} << (kCellAt - 1);
 
 std::size_t header_bytes() {
   return round_to_pages(sizeof(MailboxHeader));
@@ -62,12 +62,12 @@ RingShared* mailbox_ring(MailboxHeader& header, std::uint64_t bulk_capacity, int
 }
 
 Cells sender_cells(RingShared* ring, std::uint64_t bulk_capacity) {
-  const auto [bytes, count] = CellLayout::of(bulk_capacity);
+  const auto [bytes, count] = mailbox_cells(bulk_capacity);
   return {reinterpret_cast<std::byte*>(ring + 1), {bytes, count, 0, count, 0}, nullptr, &ring->returns};
 }
 
 Cells owner_cells(RingShared* ring, std::uint64_t bulk_capacity) {
-  const auto [bytes, count] = CellLayout::of(bulk_capacity);
+  const auto [bytes, count] = mailbox_cells(bulk_capacity);
   return {reinterpret_cast<std::byte*>(ring + 1), {bytes, count, 0, 0, count / 8}, &ring->returns, nullptr};
 }
 
@@ -142,7 +142,7 @@ std::unique_ptr<Correspondent> Correspondent::open(const PeerAddress& to, const 
   made->owner_ = made->header().process;
   made->owner_.pid = made->segment_->address().pid;
   made->numbering_ = own_numbering();
-  const std::uint32_t cell_bytes = CellLayout::of(bulk_capacity).cell_bytes;
+  const std::uint32_t cell_bytes = mailbox_cells(bulk_capacity).cell_bytes;
   if (cell_bytes < bulk_bytes_max) {
     *error = describe(to) + " takes packets of " + std::to_string(cell_bytes) +
              " bytes where this job needs " + std::to_string(bulk_bytes_max) +

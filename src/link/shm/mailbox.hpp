@@ -82,7 +82,13 @@ SegmentAddress segment_of(const PeerAddress& address);
 /// The layout of a mailbox's segment.
 std::size_t mailbox_bytes(std::uint64_t bulk_capacity);
 RingShared* mailbox_ring(MailboxHeader& header, std::uint64_t bulk_capacity, int slot);
-/// The cells behind it, which go one way: the sender's, or the owner's, who gives each back.
+/// The cells behind it, which go one way: fewer and longer ones than those between ranks of a job, so that
+/// jobs of any size can send the bulk parts that they send among themselves. The sender's view; the owner's,
+/// who gives each back.
+constexpr CellLayout mailbox_cells(std::uint64_t bulk_capacity) {
+  constexpr std::uint32_t kCells = 16;
+  return {static_cast<std::uint32_t>(bulk_capacity / kCells), kCells};
+}
 Cells sender_cells(RingShared* ring, std::uint64_t bulk_capacity);
 Cells owner_cells(RingShared* ring, std::uint64_t bulk_capacity);
 

@@ -15,7 +15,7 @@
 namespace tasuki {
 namespace {
 
-// Jobs of different sizes have rings of different sizes; any of them can send to a mailbox with this one.
+// Jobs of different sizes have cells of different sizes; any of them can send to a mailbox of so many bytes.
 constexpr std::uint64_t kMailboxBulkBytesMin = 256 * 1024;
 constexpr std::int64_t kExaminationPauseNs = 100'000'000;
 

@@ -25,8 +25,8 @@ using shm::RingSender;
 using shm::RingShared;
 
 constexpr std::uint64_t kBulk = 4096;
-constexpr std::uint32_t kCellBytes = shm::CellLayout::of(kBulk).cell_bytes;
-constexpr std::uint32_t kCells = shm::CellLayout::of(kBulk).cells;
+constexpr std::uint32_t kCellBytes = shm::mailbox_cells(kBulk).cell_bytes;
+constexpr std::uint32_t kCells = shm::mailbox_cells(kBulk).cells;
 constexpr auto kOrder = std::memory_order_release;
 
 /// Memory of a ring and its bulk, and nothing behind it that may be touched.

@@ -25,7 +25,7 @@ class Mailboxes : public testing::Test {
     return mailbox;
   }
   std::unique_ptr<Correspondent> open(const Mailbox& to, const Mailbox& from,
-                                      std::uint32_t bulk = CellLayout::of(kBulk).cell_bytes) {
+                                      std::uint32_t bulk = mailbox_cells(kBulk).cell_bytes) {
     return Correspondent::open(to.address(), from.address(), bulk, &error_);
   }
 
@@ -79,6 +79,12 @@ TEST_F(Mailboxes, AFreedSlotIsAnEmptyRingForTheNext) {
     mine->free_slot(0);
     EXPECT_EQ(mine->header().slots[0].state.load(), SlotState::kFree);
   }
+}
+
+TEST_F(Mailboxes, JobsOfAnySizeCanSend) {
+  constexpr std::uint64_t kLeast = 256 * 1024;  // of a mailbox, whatever its job has
+  for (std::uint64_t bulk = 4096; bulk <= std::uint64_t{1} << 20; bulk *= 2)
+    EXPECT_GE(mailbox_cells(kLeast).cell_bytes, CellLayout::of(bulk).cell_bytes) << bulk;
 }
 
 TEST_F(Mailboxes, AFullOneIsTold) {
