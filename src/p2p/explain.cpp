@@ -55,15 +55,17 @@ void Explainer::start() const {
   const int rank = process_.rank;
   std::fprintf(
       stderr,
-      "tasuki: rank %d: up to %s a message goes in slots of the ring, up to %s at once in its bulk\n"
+      "tasuki: rank %d: up to %s a message goes in slots of the ring, up to %s at once in cells; up to %s in "
+      "answer to one of the peer's\n"
       "tasuki: rank %d: into a receive that was posted and is advertised%s, from %s;\n"
       "tasuki: rank %d: past the sender's caches, which then copies all of it, from %s;\n"
       "tasuki: rank %d: but a receiver that waits for it gets it, from %s, unless both copy\n"
       "tasuki: rank %d: else the receiver copies from the sender's buffer%s, or both do%s, from %s;\n"
       "tasuki: rank %d: or the sender does%s; what neither rank can reach goes through the ring in "
       "pieces of %s to %s\n",
-      rank, BytesText(table.short_bytes_max).text, BytesText(table.eager_bytes_max).text, rank,
-      off(table.advertised_receives), thresholds(table, &DistanceTable::sender_write_bytes_min).c_str(), rank,
+      rank, BytesText(table.short_bytes_max).text, BytesText(table.eager_bytes_max).text,
+      BytesText(table.turn_bytes_max).text, rank, off(table.advertised_receives),
+      thresholds(table, &DistanceTable::sender_write_bytes_min).c_str(), rank,
       thresholds(table, &DistanceTable::stream_bytes_min).c_str(), rank,
       thresholds(table, &DistanceTable::waiting_get_bytes_min).c_str(), rank, off(table.get),
       off(table.cooperative), thresholds(table, &DistanceTable::cooperative_bytes_min).c_str(), rank,

@@ -117,7 +117,8 @@ constexpr Setting algorithm(int operation) {
 constexpr Setting kRows[] = {
     number("TASUKI_EAGER_BYTES_MAX", SettingType::kBytes, &Config::eager_bytes_max, 0, kGiB, Change::kAnyTime,
            Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
-           "the longest message that is sent at once; a longer one waits for its receive"),
+           "the longest message that is sent at once; a longer one waits for its receive. As long as it is "
+           "not set, one of up to 256k goes at once to a rank of the node whose message it answers"),
     number("TASUKI_UNEXPECTED_BYTES_MAX", SettingType::kBytes, &Config::unexpected_bytes_max, 0, 1024 * kGiB,
            Change::kBeforeInit, Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
            "what a rank keeps of messages that came before their receives: each rank may send it an equal "
