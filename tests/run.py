@@ -99,7 +99,7 @@ def unit_part(name, jobs, sanitizer=None, configuration=(), targets=("unit_tests
     configure = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *configuration]
     build = ["cmake", "--build", folder, "-j", jobs, "--target", *targets]
     run = ["env", *(f"{name}={value}" for name, value in SANITIZER_OPTIONS.items())] if sanitizer else []
-    run += ["ctest", "--test-dir", folder, "-j", jobs, "--timeout", 600, "--output-on-failure"]
+    run += ["ctest", "--test-dir", folder, "-j", jobs, "--timeout", 1800, "--output-on-failure"]
     run += ["-R", pattern] if pattern else []
     junit = ["--output-junit", OUT / f"{name}.xml"]
     return Part(name, run + junit, [*([configure] if configuration else []), build])

@@ -269,8 +269,8 @@ class Watchdog {
  private:
   void watch() {
     std::unique_lock lock(mutex_);
-    if (bell_.wait_for(lock, std::chrono::seconds(120), [this] { return stop_; })) return;
-    std::fprintf(stderr, "after 120 s these ranks still run:");
+    if (bell_.wait_for(lock, std::chrono::seconds(900), [this] { return stop_; })) return;
+    std::fprintf(stderr, "after 900 s these ranks still run:");
     for (std::size_t rank = 0; rank < running_.size(); ++rank) {
       if (running_[rank]) std::fprintf(stderr, " %zu", rank);
     }
