@@ -1,10 +1,10 @@
 // Cells: the memory through which the bulk parts of packets go, in two copies.
 //
-// A cell belongs to one of two ranks, who alone writes to it, and goes with the packet that it carries: the
-// receiver has read it, so its lines are in the receiver's caches, and the receiver sends with it next. So
-// where two ranks take turns a line travels once for each message. Were the cell the sender's again it would
-// travel twice, to be written and to be read, which takes up to five times as long
-// (docs/protocols.md, `make past-caches`).
+// A cell belongs to one of two ranks, and only that rank writes to it. It goes with the packet that it
+// carries: the receiver has read it, so its lines are in the receiver's caches, and the receiver sends with
+// it next. Where two ranks take turns a line travels once for each message. If the cell stayed the sender's,
+// a line would travel twice, to be written and to be read (docs/protocols.md; `make past-caches` measures
+// both).
 //
 // Half of a pair's cells are each rank's at first. A rank that only receives comes to have more; it gives
 // what is too much back, by their numbers in the ring's Returns. Those that have not been used for longest go
@@ -16,9 +16,8 @@
 //
 // Invariants:
 //  1. A cell is one rank's, or on its way with a packet, or among the Returns.
-//  2. A rank that has taken all that was sent to it has at most its share and an eighth of that, together
-//  with
-//     what its peer has given back: so its peer, which waits for a cell, gets one.
+//  2. A rank that has taken all that was sent to it has at most its share and an eighth of it. What its peer
+//     has given back counts as its own. So its peer, which waits for a cell, gets one.
 //  3. Numbers that the other rank has written are checked: one that cannot be names no memory.
 #pragma once
 
@@ -27,7 +26,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 namespace tasuki::shm {
 

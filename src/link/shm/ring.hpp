@@ -42,7 +42,7 @@ inline constexpr std::size_t kLineBytes = 64;
 struct alignas(kLineBytes) Slot {
   std::atomic<std::uint32_t>
       sequence;                   // writer: sender; release publishes the rest of the slot, and the bulk
-  std::uint32_t sizes;            // writer: sender; kSmall and the bytes of data, or sizes_of_bulk()
+  std::uint32_t sizes;            // writer: sender; kSmall and the bytes of data, or bytes and cell
   std::byte head[kHeadBytesMax];  // writer: sender
 
   // What a packet's later lines hold instead of `sizes` and `head`.
@@ -138,7 +138,8 @@ class RingSender {
 
   bool reserve(std::uint32_t bulk_bytes, Cells& cells, PacketRoom* room) {
     const bool has_bulk = bulk_bytes != 0;
-    if (!(has_room(1) && has_cell(has_bulk, cells)) && !finds_room(1, has_bulk, &cells)) return false;
+    if (!(has_room(1) && !(has_bulk && cells.empty())) && !finds_room(1, has_bulk ? &cells : nullptr))
+      return false;
     room->head = shared_->slots[next_ % kSlots].head;
     room->bulk = has_bulk ? cells.at(cells.next()) : nullptr;
     room->bulk_bytes = bulk_bytes;
@@ -161,7 +162,7 @@ class RingSender {
   /// A small packet in one step: Link::put(). `order` as of commit().
   bool put(const HeadWords& head, const void* data, std::uint32_t bytes, std::memory_order order) {
     if (bytes > kFirstLineBytes) return put_lines(head, static_cast<const std::byte*>(data), bytes, order);
-    if (!has_room(1) && !finds_room(1, false, nullptr)) [[unlikely]]
+    if (!has_room(1) && !finds_room(1, nullptr)) [[unlikely]]
       return false;
     Slot& slot = shared_->slots[next_ % kSlots];
     slot.sizes = kSmall | bytes;
@@ -173,7 +174,6 @@ class RingSender {
 
  private:
   bool has_room(std::uint32_t lines) const { return end_ - next_ >= lines; }
-  static bool has_cell(bool has_bulk, const Cells& cells) { return !has_bulk || !cells.empty(); }
   /// A receiver that was waited for and took some soon, again and again, is at work; one that did not is not.
   void note_look(bool taken) {
     if (!taken) {
@@ -187,21 +187,21 @@ class RingSender {
     looks_in_vain_ = 0;
   }
   /// `cells`: where the packet needs one; else null.
-  [[gnu::noinline]] bool finds_room(std::uint32_t lines, bool has_bulk, Cells* cells) {
+  [[gnu::noinline]] bool finds_room(std::uint32_t lines, Cells* cells) {
     if (shared_ == nullptr) return false;
     const std::uint32_t end = shared_->credits.slots_taken.load(std::memory_order_seq_cst) + kSlots;
     note_look(end != end_);
     end_ = end;
-    if (has_bulk) cells->take_back();
-    damaged_ = damaged_ || end_ - next_ > kSlots || (has_bulk && cells->is_damaged());
+    if (cells != nullptr) cells->take_back();
+    damaged_ = damaged_ || end_ - next_ > kSlots || (cells != nullptr && cells->is_damaged());
     if (damaged_) end_ = next_;
-    return has_room(lines) && !(has_bulk && cells->empty());
+    return has_room(lines) && (cells == nullptr || !cells->empty());
   }
   [[gnu::noinline]] bool put_lines(const HeadWords& head, const std::byte* data, std::uint32_t bytes,
                                    std::memory_order order) {
     const std::uint32_t lines = lines_of(bytes);
     const std::uint32_t slots = lines + slots_kept_;
-    if (!has_room(slots) && !finds_room(slots, false, nullptr)) return false;
+    if (!has_room(slots) && !finds_room(slots, nullptr)) return false;
     Slot& first = shared_->slots[next_ % kSlots];
     first.sizes = kSmall | bytes;
     std::memcpy(first.head, &head, sizeof head);

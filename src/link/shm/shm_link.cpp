@@ -8,6 +8,7 @@
 
 #include "base/copy.hpp"
 #include "base/system/processor_hints.hpp"
+#include "memory/shared_segment.hpp"
 
 namespace tasuki {
 namespace {
@@ -27,16 +28,13 @@ std::uint64_t ring_bulk_bytes(int size, const Config& config) {
   return std::bit_ceil(std::max<std::size_t>(wanted, 4096));
 }
 
-constexpr std::size_t kPageBytes = 4096;
-
 std::size_t rings_offset(int size) {
   return AttentionBits::bytes_needed(size) * static_cast<std::size_t>(size);
 }
 
 std::size_t cells_offset(int size) {
   const auto ranks = static_cast<std::size_t>(size);
-  const std::size_t end = rings_offset(size) + ranks * ranks * sizeof(shm::RingShared);
-  return (end + kPageBytes - 1) / kPageBytes * kPageBytes;
+  return round_to_pages(rings_offset(size) + ranks * ranks * sizeof(shm::RingShared));
 }
 
 /// Those of a pair, as its rank with the number `self` has them at first, and the rings between the two. For

@@ -1,12 +1,12 @@
 // ShmLink: packets between the ranks of one node, through memory that all of them map.
 //
 // The link's region holds, where there are many ranks, the bits that say which rings are to be looked at
-// (attention.hpp), then each rank's inbox, one ring per source. It is sized by the ranks of the node; those
-// of other nodes are endpoints that nothing reaches (a LoopLink stands before it, which reaches them). Pages
-// are touched only when used, so pairs that never talk cost address space alone. A rank is woken by its
-// doorbell, which is Node's. Processes of other jobs have endpoints beyond the ranks and come through a
-// mailbox (mailbox.hpp), which is made when the first of them is to be known; until then they cost a poll one
-// comparison.
+// (attention.hpp), then each rank's inbox, one ring per source, and the cells of each pair (cells.hpp). It is
+// sized by the ranks of the node; those of other nodes are endpoints that nothing reaches (a LoopLink stands
+// before it, which reaches them). Pages are touched only when used, so pairs that never talk cost address
+// space alone. A rank is woken by its doorbell, which is Node's. Processes of other jobs have endpoints
+// beyond the ranks and come through a mailbox (mailbox.hpp), which is made when the first of them is to be
+// known; until then they cost a poll one comparison.
 //
 // Thread safety: as link.hpp. Each ShmLink object belongs to one rank; all share the region.
 #pragma once

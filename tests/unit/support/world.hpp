@@ -52,8 +52,8 @@ struct WorldOptions {
 WorldOptions with_processor(ProcessorMaker maker);
 
 /// Runs `body` once per rank, each in a thread with a Process of its own, from init to finalize. A rank that
-/// is still running after 900 s, which only guards against a hang, aborts the test program with a message that
-/// names the ranks that hang.
+/// is still running after 900 s, which only guards against a hang, aborts the test program with a message
+/// that names the ranks that hang.
 void run_ranks(int size, const std::function<void(Process&)>& body, const WorldOptions& options = {});
 
 }  // namespace tasuki::test
