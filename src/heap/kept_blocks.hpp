@@ -4,8 +4,8 @@
 // It keeps blocks of kBlockBytesMin to kBlockBytesMax bytes, and of the last larger one the first kHeadBytes:
 // the rest of that goes back to the system. Together they are kBytesMax at most, in one bin kBinBytesMax.
 // Where a block finds no room, others leave first, from one bin after the other, so that sizes that are not
-// asked for any more do not stay for ever. A request is served from its own bin or one of the next two:
-// mimalloc's own sizes are as far apart, and at most half of what is asked for is given in addition.
+// asked for any more do not stay for ever. A request is served from its own bin or one above it, up to
+// twice what is asked for: mimalloc gives as much (1 MiB for 540 KiB, 192 KiB for 128 that are aligned).
 //
 // To mimalloc a kept block is allocated. The list goes through the blocks' own first bytes.
 //
@@ -53,7 +53,7 @@ class KeptBlocks {
  private:
   static constexpr int kSteps = 8;  // bins for each power of two
   static constexpr int kBins = 10 * kSteps;
-  static constexpr int kBinsTried = 3;
+  static constexpr int kBinsTried = kSteps;
 
   struct Bin {
     FreedBlock* first = nullptr;

@@ -77,6 +77,18 @@ static void check_promises(void) {
     CHECK((uintptr_t)block % alignment == 0, "posix_memalign(%zu) = %p", alignment, block);
     free(block);
   }
+  /* What was freed serves the same request again: its pages are there. */
+  for (size_t bytes = 65536; expect_global && bytes <= 8u << 20; bytes += bytes / 16 / 16 * 16) {
+    for (size_t alignment = 16; alignment <= 4096; alignment *= 16) {
+      void* block = memalign(alignment, bytes);
+      const uintptr_t first = (uintptr_t)block;
+      free(block);
+      block = memalign(alignment, bytes);
+      CHECK((uintptr_t)block == first, "memalign(%zu, %zu) = %#lx, and then %p", alignment, bytes, first,
+            block);
+      free(block);
+    }
+  }
   void* block = valloc(1);
   CHECK((uintptr_t)block % 4096 == 0, "valloc = %p", block);
   free(block);
