@@ -178,6 +178,9 @@ class Link {
   /// is kept. Not as long as the peer takes packets: then it is better to wait.
   virtual bool prefers_bulk(int /*peer*/, std::uint32_t /*bytes*/) const { return false; }
 
+  /// Whether so many bulks can leave for `peer`, which may be late and take none of them.
+  virtual bool takes_ahead(int /*peer*/, std::uint32_t /*bulks*/) { return false; }
+
   /// The short way in: when the next packet from `source` is a small one that passes `filter` and whose data
   /// fits into `capacity` bytes, moves its data to `buffer` and takes it, past any sink. Looks up to `looks`
   /// times while there is none. Says kOther of sources that have no such way.

@@ -29,6 +29,7 @@ class OuterLink : public Link {
   bool prefers_bulk(int peer, std::uint32_t bytes) const override {
     return behind_->prefers_bulk(peer, bytes);
   }
+  bool takes_ahead(int peer, std::uint32_t bulks) override { return behind_->takes_ahead(peer, bulks); }
   std::uint32_t arm() override { return behind_->arm(); }
   void disarm() override { behind_->disarm(); }
   void ring() override { behind_->ring(); }

@@ -80,6 +80,11 @@ class Cells {
   std::uint32_t cell_bytes() const { return cell_bytes_; }
   bool empty() const { return first_ == end_; }
   std::uint32_t owned() const { return end_ - first_; }
+  /// Whether there are so many, with what the receiver has given back.
+  bool has(std::uint32_t cells) {
+    if (owned() < cells) take_back();
+    return owned() >= cells;
+  }
   std::byte* at(std::uint32_t cell) const { return memory_ + std::size_t{cell} * cell_bytes_; }
 
   /// The cell to send with next: the one that came last. REQUIRES: !empty().

@@ -71,6 +71,9 @@ class ShmLink final : public Link {
   bool prefers_bulk(int peer, std::uint32_t bytes) const override {
     return peer < size_ && peers_[static_cast<std::size_t>(peer)].sender.prefers_bulk(bytes);
   }
+  bool takes_ahead(int peer, std::uint32_t bulks) override {
+    return peer < size_ && peers_[static_cast<std::size_t>(peer)].cells.has(bulks);
+  }
   Found take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
                 std::uint32_t looks, SmallPacket* taken) override;
   int poll(PacketSink& sink) override;
@@ -107,10 +110,10 @@ class ShmLink final : public Link {
  private:
   /// All zero: one of another node, which packets do not reach.
   struct Peer {
-    shm::RingSender sender;
-    shm::RingReceiver receiver;
-    shm::Cells cells;
-    shm::Cells inbound;  // of a process of another job: those in which its packets come
+    shm::RingSender sender{};
+    shm::RingReceiver receiver{};
+    shm::Cells cells{};
+    shm::Cells inbound{};  // of a process of another job: those in which its packets come
     Doorbells::Place wakes{};
     shm::Raise raise{};
     int number = 0;  // on the node
