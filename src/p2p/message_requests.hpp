@@ -59,11 +59,12 @@ struct SendRequest final : Request {
   Envelope envelope;
   SendMode mode;
   Protocol protocol = Protocol::kShort;
-  bool opened = false;        // the first packet has left
-  bool pushed = false;        // so has everything that does not wait for an answer
-  bool answered = false;      // the answer to a synchronous or long message has come
-  bool cancelling = false;    // the receiver is asked to drop the message, or will be once it has left
-  bool returns_soon = false;  // of a nonblocking call: it leaves a long copy to a rank that waits
+  bool opened = false;            // the first packet has left
+  bool pushed = false;            // so has everything that does not wait for an answer
+  bool answered = false;          // the answer to a synchronous or long message has come
+  bool cancelling = false;        // the receiver is asked to drop the message, or will be once it has left
+  bool returns_soon = false;      // of a nonblocking call: it leaves a long copy to a rank that waits
+  bool may_be_set_aside = false;  // of a blocking call in the standard mode, with a long message
   PackCursor cursor;
   RequestId receiver = 0;       // where the fragments of a long message go, once cleared
   Count bytes_wanted = 0;       // how many of them the receiver takes

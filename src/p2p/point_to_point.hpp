@@ -283,6 +283,9 @@ inline void check_source(const Comm& comm, int source, int endpoint) {
 /// A send in the buffered mode: returns when the message has left or lies in a buffer (MPI 3.6).
 Code send_buffered(const void* buffer, Count count, Datatype& datatype, int dest, int tag, Comm& comm);
 
+/// Waits until the buffer of a blocking send is the program's again, and releases the request.
+Code wait_for_send_buffer(SendRequest* request);
+
 /// Refuses a message whose size in bytes does not fit a Count.
 Code check_size(Process& process, Count count, const Datatype& datatype);
 

@@ -112,6 +112,7 @@ inline constexpr const char* kSentInTurn =
     "the peer has answered, and the memory of its answer is used again";
 inline constexpr const char* kAdvertised = "the receive was posted first, and its buffer is symmetric memory";
 inline constexpr const char* kAdvertisedFar = "the receive was posted first, and the network copies";
+inline constexpr const char* kReceiverLate = "its receiver was late, and it had been set aside";
 inline constexpr const char* kReceiverChose = "no receive was advertised for it, and so its receiver chose";
 
 struct Choice {

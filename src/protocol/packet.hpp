@@ -74,7 +74,8 @@ enum class PacketKind : std::uint32_t {
 /// Names a live request of its owner: index in the low half, generation in the high half. 0: none.
 using RequestId = std::uint64_t;
 
-/// Kind (bits 0-5), nothing (6-9), the sender's rank in the communicator (10-31).
+/// Kind (bits 0-5), of a request to send one of PairPage::asides and 1 (6-9; 0: none), the sender's rank in
+/// the communicator (10-31).
 using LeadWord = std::uint32_t;
 inline constexpr int kRanksMax = 1 << 22;
 
@@ -86,6 +87,13 @@ constexpr PacketKind lead_kind(LeadWord word) {
 }
 constexpr int lead_source(LeadWord word) {
   return static_cast<int>(word >> 10);
+}
+/// `aside` < 0: none.
+constexpr LeadWord with_aside(LeadWord word, int aside) {
+  return word | static_cast<LeadWord>(aside + 1) << 6;
+}
+constexpr int lead_aside(LeadWord word) {
+  return static_cast<int>(word >> 6 & 0xf) - 1;
 }
 
 /// A whole message: its payload is the packet's data.

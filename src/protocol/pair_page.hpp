@@ -32,6 +32,8 @@ namespace tasuki {
 inline constexpr int kAdvertisedReceives = 16;
 inline constexpr std::uint32_t kAllLines = (1u << kAdvertisedReceives) - 1;  // a bit for each
 inline constexpr int kGets = 32;
+inline constexpr int kAsides = 8;  // so many messages may be set aside at once
+inline constexpr std::uint32_t kAllAsides = (1u << kAsides) - 1;
 /// In PairPage::open: the receiver waits in a call, so it would copy at once. A hint: the call may have ended
 /// since; then the message waits for the receiver's next call, as any long one does.
 inline constexpr std::uint32_t kWaitsBit = 1u << 31;
@@ -59,6 +61,15 @@ struct alignas(64) LentCopy {
   CooperativeCopy copy;  // owner: sender; writers: both
 };
 
+/// Whose a message is that its sender would rather not wait with (p2p/large/set_aside.cpp). Its writer is
+/// the receiver, in whose caches it stays, unless the sender sets the message aside.
+struct alignas(64) AsideMessage {
+  std::atomic<std::uint32_t> state;  // even: nobody's. Receiver: two more, when the message has met its
+                                     // receive. Sender: one more, when it has set the message aside (both by
+                                     // CAS), and one more when that is over
+  std::atomic<std::uint64_t> address;  // in the sender's symmetric memory; relaxed, under `state`
+};
+
 struct PairPage {
   // In one cache line, which the sender loads before each large message.
   alignas(64) std::atomic<std::uint64_t> processed;  // writer: receiver; messages of the sender that it has
@@ -69,6 +80,7 @@ struct PairPage {
   std::atomic<std::uint64_t> open;
   AdvertisedReceive receives[kAdvertisedReceives];
   LentCopy gets[kGets];
+  AsideMessage asides[kAsides];
   // Whether the sender waits in a call, and so takes part at once in what it copies together with the
   // receiver, in either direction. A hint. Writer: sender; relaxed.
   alignas(64) std::atomic<std::uint32_t> sender_waits;

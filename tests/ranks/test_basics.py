@@ -25,6 +25,21 @@ def test_collectives_agree_with_arithmetic(run, ranks):
     assert done.stdout.count("collectives: right") == 1, done.text
 
 
+@pytest.mark.parametrize("ranks", RANKS[1:])
+@pytest.mark.parametrize("how", ["", "two nodes", "private", "little at once", "checked"])
+def test_a_sender_does_not_wait_for_a_late_receiver(mpiexec, build, ranks, how):
+    """Where no memory is shared, or the user has set what goes at once, only the data is promised."""
+    options = {"two nodes": ["--nodes", 2], "private": ["--heap", "private"]}.get(how, [])
+    environment = {
+        "little at once": {"TASUKI_EAGER_BYTES_MAX": "8k"},
+        "checked": {"TASUKI_CHECK": 3},
+    }.get(how)
+    waits = ["waits"] if how in ("two nodes", "private", "little at once") else []
+    done = mpiexec("-n", ranks, *options, build("late.c"), *waits, environment=environment)
+    assert done.returncode == 0 and done.stderr == "", done.text
+    assert done.stdout == "late: right\n", done.text
+
+
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_threads_talk_at_once(run, ranks):
     done = run("threads.c", ranks)

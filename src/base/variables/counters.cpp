@@ -110,6 +110,12 @@ constexpr CounterRow kRows[] = {
     {"sends_held_back", kCounter, kTunerBasic, Part::kProtocol, offsetof(Counters, sends_held_back),
      "messages that would have gone at once, but waited for their receives: the peer kept too much of this "
      "rank's"},
+    {"sends_set_aside", kCounter, kTunerBasic, Part::kProtocol, offsetof(Counters, sends_set_aside),
+     "blocking sends whose receivers were late, so that their messages were copied and MPI_Send returned"},
+    {"set_aside_bytes", kLevel, kTunerBasic, Part::kProtocol, offsetof(Counters, set_aside_bytes),
+     "bytes of messages that are set aside and not received yet"},
+    {"set_aside_bytes_highest", kHighWatermark, kTunerBasic, Part::kProtocol,
+     offsetof(Counters, set_aside_bytes), "the highest number of bytes that were set aside"},
     {"buffered_bytes", kLevel, kUserDetail, Part::kProtocol, offsetof(Counters, buffered_bytes),
      "bytes that messages of the buffered mode take of the attached buffers (not of automatic ones)"},
     {"buffered_bytes_highest", kHighWatermark, kUserDetail, Part::kProtocol,

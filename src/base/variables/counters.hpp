@@ -110,6 +110,8 @@ struct Counters {
   std::uint64_t send_requests = 0;
   std::uint64_t sends_queued = 0;
   std::uint64_t sends_held_back = 0;
+  std::uint64_t sends_set_aside = 0;
+  Level set_aside_bytes;
 
   Level unexpected_bytes;
   std::uint64_t unexpected_arrivals = 0;

@@ -33,6 +33,7 @@ void RunStatistics::add(const RunStatistics& other) {
   running_ns = std::max(running_ns, other.running_ns);
   unexpected_bytes_highest = std::max(unexpected_bytes_highest, other.unexpected_bytes_highest);
   unexpected_messages_highest = std::max(unexpected_messages_highest, other.unexpected_messages_highest);
+  sends_set_aside += other.sends_set_aside;
   collectives += other.collectives;
   polls += other.polls;
   sleeps += other.sleeps;
@@ -47,6 +48,7 @@ RunStatistics statistics_of(const Counters& counters) {
   std::copy(std::begin(counters.ways), std::end(counters.ways), statistics.ways);
   statistics.unexpected_bytes_highest = counters.unexpected_bytes.highest;
   statistics.unexpected_messages_highest = counters.queues.unexpected_messages.highest;
+  statistics.sends_set_aside = counters.sends_set_aside;
   statistics.collectives = counters.collectives;
   statistics.polls = counters.polls;
   statistics.sleeps = counters.sleeps;

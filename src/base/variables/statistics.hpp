@@ -18,6 +18,7 @@ struct RunStatistics {
   WayTraffic ways[kWays] = {};
   std::uint64_t running_ns = 0;  // from the start of MPI_Init (or MPI_Session_init) to the end of MPI's use
   std::uint64_t unexpected_bytes_highest = 0;
+  std::uint64_t sends_set_aside = 0;
   std::uint64_t unexpected_messages_highest = 0;
   std::uint64_t collectives = 0;
   std::uint64_t polls = 0;

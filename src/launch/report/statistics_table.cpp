@@ -103,6 +103,9 @@ std::string summary(const JobStatistics& job, const Totals& totals) {
                   early.messages == 1 ? "" : "s", share_text(share(early, totals.all.received)).c_str()));
   text += line("kept for those", format("at most %s at once in one rank",
                                         byte_text(totals.counts.unexpected_bytes_highest).c_str()));
+  if (const std::uint64_t aside = totals.counts.sends_set_aside; aside != 0)
+    text += line("set aside", format("%s blocking send%s whose receiver was late", count_text(aside).c_str(),
+                                     aside == 1 ? "" : "s"));
   text += line("collectives", count_text(totals.counts.collectives));
   text += line(
       "asleep in waits",
@@ -201,6 +204,7 @@ std::string counts_fields(const RunStatistics& counts, const char* indent) {
          format("\"finished\": %s", counts.finished != 0 ? "true" : "false") + next +
          format("\"heap\": \"%s\"", kHeaps[std::min<std::uint64_t>(counts.heap, 2)]) + next +
          number("unexpected_bytes_highest", counts.unexpected_bytes_highest) + next +
+         number("sends_set_aside", counts.sends_set_aside) + next +
          number("unexpected_messages_highest", counts.unexpected_messages_highest) + next +
          number("collectives", counts.collectives) + next + number("polls", counts.polls) + next +
          number("sleeps", counts.sleeps) + next +

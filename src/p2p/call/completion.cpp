@@ -238,6 +238,16 @@ Code wait_and_release(Request* request, Status* status) {
   return finish(process, &request, status);
 }
 
+Code wait_for_send_buffer(SendRequest* send) {
+  Request* request = send;
+  Process& process = request->comm->process;
+  wait_for(process, &request, 1, Awaits::kAll,
+           [&] { return send->done || process.p2p->large->set_aside(*send); });
+  if (send->done) return finish(process, &request, nullptr);
+  release(request);
+  return kSuccess;
+}
+
 namespace api {
 
 Code wait(Process& process, Request** request, Status* status) {

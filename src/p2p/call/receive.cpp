@@ -270,7 +270,8 @@ void PointToPoint::request_to_send(const Packet& packet) {
                           .source = {header.address, header.stride, header.block_bytes},
                           .generation = header.generation,
                           .get = header.get,
-                          .kind = header.source_kind};
+                          .kind = header.source_kind,
+                          .aside = static_cast<std::int8_t>(lead_aside(header.lead))};
   if (bytes < 0) damaged(packet, "a request to send of a wrong size");
   Peer& from = peer(packet.source);
   ++from.arrived;

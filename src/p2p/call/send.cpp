@@ -110,8 +110,11 @@ namespace {
     if (Code code = p2p.checks->before_send(buffer, count, datatype)) return code;
   }
   SendRequest* request = p2p.make_send(buffer, count, datatype, dest, tag, comm, plane, mode);
+  request->may_be_set_aside = mode == SendMode::kStandard && plane == Plane::kPointToPoint;
+  if (request->may_be_set_aside && p2p.large->has_all_set_aside(comm.endpoint(dest)))
+    comm.process.progress->poll();  // some may have been received
   p2p.begin(*request);
-  return wait_and_release(request, nullptr);
+  return wait_for_send_buffer(request);
 }
 
 Code start_user_send(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
@@ -180,7 +183,10 @@ bool PointToPoint::has_answered(int endpoint, Count bytes) {
   of.answered_before = of.answered;
   if (of.answered == of.arrived) return false;
   of.answered = std::max(of.answered + 1, of.arrived - 1);  // where both send, the peer's next may be here
-  return bytes <= table.eager_bytes_max || large->is_local(endpoint);
+  if (bytes <= table.eager_bytes_max) return true;
+  if (bytes > table.turn_bytes_max || !large->is_local(endpoint)) return false;
+  const Count piece = std::min(piece_bytes(bytes), bulk_bytes_max);
+  return link->takes_ahead(endpoint, static_cast<std::uint32_t>((bytes + piece - 1) / piece));
 }
 
 /// As has_credit(), after a look at what has come. Ranks that make a communicator may: they send each other a
@@ -400,7 +406,9 @@ void PointToPoint::get_begins(const Packet& packet) {
 void PointToPoint::get_done(const Packet& packet) {
   SendRequest& request = answered(packet);
   if (request.protocol != Protocol::kLong) damaged(packet, "the end of a copy that fits no message");
-  count_sent(Way::kGet, request.cursor.total_bytes(), request.endpoint, kReceiverChose);
+  const bool was_late = request.large != nullptr && request.large->aside != nullptr;
+  count_sent(Way::kGet, request.cursor.total_bytes(), request.endpoint,
+             was_late ? kReceiverLate : kReceiverChose);
   complete(request);
 }
 

@@ -118,6 +118,7 @@ bool LargeMessages::open(SendRequest& send) {
       !exchanging_ && bytes >= table_for(end.endpoint).shared_bytes_min()) {
     lend_copy(end);
   }
+  if (send.may_be_set_aside) lend_aside(end, bytes);
   SourceKind kind = SourceKind::kIrregular;
   if (p2p_.table.get && may_copy(send.endpoint, bytes) && name_own(end, bytes)) {
     kind = SourceKind::kNamed;
@@ -129,17 +130,18 @@ bool LargeMessages::open(SendRequest& send) {
   }
   return write_request_to_send(
       *p2p_.link, send.endpoint,
-      RequestToSendHeader{.lead = lead_word(PacketKind::kRequestToSend, send.envelope.source),
-                          .tag = send.envelope.tag,
-                          .context = send.envelope.context,
-                          .bytes = static_cast<std::uint64_t>(bytes),
-                          .sender = p2p_.sends.id(&send),
-                          .address = source.address,
-                          .stride = source.stride,
-                          .block_bytes = source.block_bytes,
-                          .generation = static_cast<std::uint16_t>(end.generation),
-                          .get = end.copy != nullptr ? static_cast<std::uint8_t>(end.line) : kNoGet,
-                          .source_kind = kind});
+      RequestToSendHeader{
+          .lead = with_aside(lead_word(PacketKind::kRequestToSend, send.envelope.source), end.aside_line),
+          .tag = send.envelope.tag,
+          .context = send.envelope.context,
+          .bytes = static_cast<std::uint64_t>(bytes),
+          .sender = p2p_.sends.id(&send),
+          .address = source.address,
+          .stride = source.stride,
+          .block_bytes = source.block_bytes,
+          .generation = static_cast<std::uint16_t>(end.generation),
+          .get = end.copy != nullptr ? static_cast<std::uint8_t>(end.line) : kNoGet,
+          .source_kind = kind});
 }
 
 void LargeMessages::sender_write(SendRequest& send) {
@@ -197,6 +199,7 @@ void LargeMessages::forget(SendRequest& send) {
   if (end->copy != nullptr && send.protocol == Protocol::kLong) {
     peer(end->endpoint).gets_used &= ~(1u << end->line);
   }
+  if (end->aside_line >= 0) release_aside(*end);
   unname(*end);
   ends_.destroy(end);
 }
@@ -209,11 +212,12 @@ void LargeMessages::forget(ReceiveRequest& receive) {
 
 // ----- the receiver ----------------------------------------------------------------------------------------
 
-void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message, Count bytes,
+void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& said, Count bytes,
                             bool message_first) {
   const Count wanted = std::min(bytes, receive.capacity());
   receive.bytes_wanted = wanted;
-  if (!is_local(receive.endpoint)) return matched_far(receive, message, bytes, message_first);
+  if (!is_local(receive.endpoint)) return matched_far(receive, said, bytes, message_first);
+  const LongMessage message = said.aside < 0 ? said : take(receive.endpoint, said);
   const StridedBuffer here = wanted != 0 ? receive.strided_buffer() : StridedBuffer{};
   const SymmetricAddress global = global_address(receive.endpoint, here, wanted);
   const bool may_lend = message.get < kGets && !here.listed();  // see large.hpp, 3

@@ -67,6 +67,7 @@ struct LongMessage {
   std::uint16_t generation = 0;
   std::uint8_t get = kNoGet;
   SourceKind kind = SourceKind::kIrregular;
+  std::int8_t aside = -1;  // of PairPage::asides
 };
 
 /// One rank's end of a large message.
@@ -86,6 +87,9 @@ struct LargeEnd {
   Count bytes = 0;                    // to be copied
   Count copied = 0;                   // of them by this rank
   int looks_in_vain = 0;           // at a copy that was left to the other end, since that has last done any
+  int aside_line = -1;             // of the message, which may be set aside there
+  std::int64_t aside_at_ns = 0;    // when it is time to, by the clock of waits; 0: not known yet
+  void* aside = nullptr;           // the copy that was set aside
   bool streamed = false;           // what the sender writes goes past its caches
   bool is_left = false;            // a sender write of which the sender has claimed nothing at first
   RequestId other = 0;             // alone: the other end's request, which gets the answer
@@ -158,6 +162,13 @@ class LargeMessages {
   bool open(SendRequest& send);
   /// A claimed message has been opened: copies what the receiver does not copy.
   void sender_write(SendRequest& send);
+  /// Whether no more messages to that rank can be set aside, as far as this one knows.
+  bool has_all_set_aside(int endpoint) {
+    return is_local(endpoint) && peer(endpoint).asides_used == kAllAsides;
+  }
+  /// Sets a message aside whose receiver has not come for about as long as a copy takes. True: the send
+  /// buffer is free, and the request goes on without its call.
+  bool set_aside(SendRequest& send);
   /// The receiver's answers to a request to send. `put` is for one that has an address; false: this rank
   /// cannot write there, so that fragments have to go (the receiver does not know what its peers can map).
   void get_begins(SendRequest& send, const Packet& packet);
@@ -187,7 +198,7 @@ class LargeMessages {
     if (!shown_waiting_.empty()) hide_waiting();
   }
   /// A request to send has met its receive.
-  void matched(ReceiveRequest& receive, const LongMessage& message, Count bytes, bool message_first);
+  void matched(ReceiveRequest& receive, const LongMessage& said, Count bytes, bool message_first);
   void writing(const Packet& packet);
   void put_done(const Packet& packet);
 
@@ -238,7 +249,9 @@ class LargeMessages {
     // packets that say so arrive in order, so both ends count alike.
     std::array<std::uint16_t, kAdvertisedReceives> claims{};
     std::array<std::uint16_t, kAdvertisedReceives> peer_claims{};
-    std::uint32_t open_lines = 0;  // bit: in->receives that are not free
+    std::uint32_t asides_used = 0;                      // bit: out->asides that are lent
+    std::array<std::uint32_t, kAsides> aside_states{};  // of each, while nobody has the message
+    std::uint32_t open_lines = 0;                       // bit: in->receives that are not free
     std::uint32_t serial_next = 0;
     std::uint64_t published = 0;    // what in->processed says
     bool is_shown_waiting = false;  // in->open says that this rank waits
@@ -277,6 +290,11 @@ class LargeMessages {
   void take_out(const LargeEnd& end, std::size_t place);
   void copy(LargeEnd& end, Count begin, Count to);
   void retire(const CooperativeCopy& copy);
+
+  // set_aside.cpp
+  void lend_aside(LargeEnd& end, Count bytes);
+  void release_aside(LargeEnd& end);
+  LongMessage take(int endpoint, LongMessage message);
 
   // network_copies.cpp
   bool may_copy(int endpoint, Count bytes) const;

@@ -77,6 +77,7 @@ TEST(Statistics, NoLineIsLongerThanATerminal) {
   job.ranks[0].counts.ways[0].received.messages = job.ranks[0].counts.ways[0].message_first.messages =
       1'000'000'000;
   job.ranks[0].counts.unexpected_bytes_highest = 1'048'000;
+  job.ranks[0].counts.sends_set_aside = 1'000'000'000;
   std::istringstream lines(statistics_text(StatisticsForm::kRanks, job, false));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
 }
@@ -89,6 +90,14 @@ TEST(Statistics, RanksThatDidNotFinishAreNamed) {
   EXPECT_TRUE(has(text, "(rank 1 ended without MPI_Finalize")) << text;
   EXPECT_TRUE(has(text, "(rank 1.0 did not use MPI")) << text;
   EXPECT_TRUE(has(text, "messages of 2 ranks")) << text;
+}
+
+TEST(Statistics, WhatWasSetAsideIsToldWhereAnythingWas) {
+  JobStatistics job = example();
+  EXPECT_FALSE(has(statistics_text(StatisticsForm::kTable, job, false), "set aside"));
+  job.ranks[0].counts.sends_set_aside = 1;
+  EXPECT_TRUE(has(statistics_text(StatisticsForm::kTable, job, false), "1 blocking send whose"));
+  EXPECT_TRUE(has(statistics_text(StatisticsForm::kJson, job, false), "\"sends_set_aside\": 1"));
 }
 
 TEST(Statistics, RanksBeyondThoseListedAreCountedToo) {

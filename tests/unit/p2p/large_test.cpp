@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/system/processor_hints.hpp"
 #include "p2p/large_support.hpp"
 #include "protocol/pair_page.hpp"
 
@@ -169,6 +170,106 @@ TEST(Large, AMessageToAPostedReceiveNeedsNothingOfItsReceiver) {
     EXPECT_EQ(got, data);
     EXPECT_EQ(on.wait(request), 0);
   });
+}
+
+Code send_from(Rank& on, Types& types, const Buffer& buffer) {
+  return api::send(on.process, buffer.memory.data(), static_cast<Count>(buffer.count), types[buffer.lie], 1,
+                   5, on.world);
+}
+
+void receive_into(Rank& on, Types& types, Lie lie, const Bytes& expected) {
+  Buffer buffer(lie, elements_of(lie, kBytes));
+  Status status;
+  ASSERT_EQ(api::recv(on.process, buffer.memory.data(), static_cast<Count>(buffer.count), types[lie], 0, 5,
+                      on.world, &status),
+            0);
+  EXPECT_EQ(status.bytes, static_cast<Count>(kBytes));
+  EXPECT_EQ(buffer.get(kBytes), expected);
+  EXPECT_TRUE(buffer.untouched_beside(kBytes));
+}
+
+// The receiver comes when the sender has returned from as many sends as can be set aside.
+TEST(Large, ABlockingSendDoesNotWaitForALateReceiver) {
+  for (const Network network : {Network::kSharedMemory, Network::kInproc}) {
+    WorldOptions options;
+    options.network = network;
+    options.config.eager_bytes_max = kEagerBytesMaxDefault;
+    run_pair(
+        [](Rank& on) {
+          Types types(on);
+          Bytes go;
+          for (const Lie from : kLies) {
+            for (const Lie to : kLies) {
+              const std::uint64_t before = on.process.counters.sends_set_aside;
+              if (on.rank == 0) {
+                Buffer buffer(from, elements_of(from, kBytes));
+                for (std::uint32_t i = 0; i < kAsides; ++i) {
+                  buffer.put(pattern(kBytes, i));
+                  ASSERT_EQ(send_from(on, types, buffer), 0);
+                }
+                buffer.put(Bytes(kBytes));
+                EXPECT_EQ(on.process.counters.sends_set_aside, before + kAsides);
+                EXPECT_EQ(on.process.counters.set_aside_bytes.value, kAsides * kBytes);
+                on.send(go, 1, 9);
+                on.recv(go, 1, 9);  // behind the answers to all of them
+                EXPECT_EQ(on.process.counters.set_aside_bytes.value, 0u);
+              } else {
+                on.recv(go, 0, 9);
+                for (std::uint32_t i = 0; i < kAsides; ++i) receive_into(on, types, to, pattern(kBytes, i));
+                on.send(go, 0, 9);
+              }
+            }
+          }
+        },
+        options);
+  }
+}
+
+// It comes at any time, also amid the copy that is to be set aside.
+TEST(Large, ALateReceiverMayComeAtAnyTime) {
+  constexpr std::uint32_t kLaps = 400;
+  WorldOptions options;
+  options.config.eager_bytes_max = kEagerBytesMaxDefault;
+  const auto body = [](Rank& on) {
+    Types types(on);
+    Buffer buffer(Lie::kDense, kBytes);
+    Bytes go;
+    for (std::uint32_t lap = 0; lap < kLaps; ++lap) {
+      if (on.rank == 0) {
+        on.recv(go, 1, 9);
+        buffer.put(pattern(kBytes, lap));
+        ASSERT_EQ(send_from(on, types, buffer), 0);
+        buffer.put(Bytes(kBytes));
+      } else {
+        on.send(go, 0, 9);
+        for (std::uint32_t spin = lap * 97 % 300; spin != 0; --spin) relax_processor();
+        receive_into(on, types, Lie::kDense, pattern(kBytes, lap));
+      }
+    }
+  };
+  run_pair(body, options);
+}
+
+// Nor where it answers a message, and there are too few cells for it to go at once.
+TEST(Large, AnAnswerDoesNotWaitForALateReceiver) {
+  std::atomic<bool> sent = false;
+  WorldOptions options;
+  options.config.eager_bytes_max = kEagerBytesMaxDefault;
+  const auto body = [&](Rank& on) {
+    const Bytes data = pattern(kBytes, 4);
+    Bytes got(kBytes);
+    if (on.rank == 0) {
+      EXPECT_EQ(on.recv(got, 1, 3), 0);
+      EXPECT_EQ(on.send(data, 1, 3), 0);
+      sent = true;
+    } else {
+      EXPECT_EQ(on.send(data, 0, 3), 0);
+      while (!sent) std::this_thread::yield();  // outside of the library
+      EXPECT_EQ(on.recv(got, 0, 3), 0);
+    }
+    EXPECT_EQ(got, data);
+  };
+  run_pair(body, options);
 }
 
 TEST(Large, ANonblockingSendReturnsBeforeItsMessageIsCopied) {
