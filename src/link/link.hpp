@@ -195,6 +195,10 @@ class Link {
   /// copies by key ended or told.
   virtual int poll(PacketSink& sink) = 0;
 
+  /// Said by the sink of poll(): this rank has what it waits for, and may soon have receives for what comes
+  /// next from the same peer, which had better stay where it is until the next poll().
+  virtual void end_poll() {}
+
   /// Waiting: arm() gives a ticket; then poll() once more; then sleep(ticket) until a peer commits a packet,
   /// a peer frees room, ring() is called or `timeout_ns` passed (all counted from arm()); then disarm().
   /// sleep() is called without the process lock, so that the rank's other threads go on. It returns whether

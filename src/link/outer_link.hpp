@@ -30,6 +30,7 @@ class OuterLink : public Link {
     return behind_->prefers_bulk(peer, bytes);
   }
   bool takes_ahead(int peer, std::uint32_t bulks) override { return behind_->takes_ahead(peer, bulks); }
+  void end_poll() override { behind_->end_poll(); }
   std::uint32_t arm() override { return behind_->arm(); }
   void disarm() override { behind_->disarm(); }
   void ring() override { behind_->ring(); }

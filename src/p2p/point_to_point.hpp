@@ -140,6 +140,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
   void open(ReceiveRequest& request, int source, int tag, Count bytes,
             int endpoint);  // by what is written to it
   void complete(ReceiveRequest& request);
+  void complete_from_cells(ReceiveRequest& request);
   void short_message(const Packet& packet);
   void eager_message(const Packet& packet);
   void more_of_eager(const Packet& packet);

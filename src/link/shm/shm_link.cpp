@@ -160,11 +160,13 @@ int ShmLink::poll_peer(int source, PacketSink& sink) {
   Packet packet;
   packet.source = source;
   int delivered = 0;
+  poll_ended_ = false;
   while (delivered < kPacketsPerPoll && peer.receiver.peek(cells_from(peer), &packet, &gathered_)) {
     sink.packet(packet);
     ++delivered;
     if (peer.receiver.take(cells_from(peer), shm::publish_order(*peer.wakes.has_membarrier)))
       shm::doorbell_ring_if_asleep(*peer.wakes.bell);
+    if (poll_ended_) return kPacketsPerPoll;  // as one whose packets had not all been looked at
   }
   return delivered;
 }

@@ -77,6 +77,7 @@ class ShmLink final : public Link {
   Found take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
                 std::uint32_t looks, SmallPacket* taken) override;
   int poll(PacketSink& sink) override;
+  void end_poll() override { poll_ended_ = true; }
   std::uint32_t arm() override;
   bool sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;
   void disarm() override;
@@ -159,6 +160,7 @@ class ShmLink final : public Link {
   std::uint32_t polls_ = 0;      // wraps around
   int armed_ = 0;                // threads of this rank between arm() and disarm()
   bool polling_ = false;
+  bool poll_ended_ = false;  // end_poll() has been called amid the packets of a peer
   shm::Attention attention_;
   shm::SmallHead gathered_;
   ZeroTable<Peer> peers_;  // by endpoint

@@ -208,6 +208,17 @@ std::unique_ptr<MessageSeal> PointToPoint::take_seal(int endpoint, Context conte
   return checks != nullptr ? checks->take_seal(endpoint, context) : nullptr;
 }
 
+/// Of a message that came in cells: the next one from there had better find its receive than be kept.
+void PointToPoint::complete_from_cells(ReceiveRequest& request) {
+  constexpr Count kLooksMax = 4;
+  complete(request);
+  if (awaiting == nullptr || awaiting->count == 0 || awaiting->count > kLooksMax) return;
+  for (Count i = 0; i < awaiting->count; ++i) {
+    if (const Request* one = awaiting->requests[i]; one != nullptr && !one->done) return;
+  }
+  link->end_poll();
+}
+
 void PointToPoint::eager_message(const Packet& packet) {
   const EnvelopeHeader header = header_of<EnvelopeHeader>(packet);
   const int source = lead_source(header.lead);
@@ -229,7 +240,7 @@ void PointToPoint::eager_message(const Packet& packet) {
     unpack(receive, packet.bulk, packet.bulk_bytes);
     take_cost(packet.source, bytes);
     if (header.sender != 0) acknowledge(*this, packet.source, header.sender);
-    if (from.eager_left == 0) return complete(receive);
+    if (from.eager_left == 0) return complete_from_cells(receive);
     from.eager_receive = &receive;
     return;
   }
@@ -254,7 +265,7 @@ void PointToPoint::more_of_eager(const Packet& packet) {
     unpack(*receive, packet.bulk, packet.bulk_bytes);
     if (from.eager_left != 0) return;
     from.eager_receive = nullptr;
-    complete(*receive);
+    complete_from_cells(*receive);
   } else if (Message* message = from.eager_message) {
     copy_bytes(message->data() + message->arrived_bytes, packet.bulk, packet.bulk_bytes);
     message->arrived_bytes += packet.bulk_bytes;

@@ -1,6 +1,9 @@
 // Completion calls: what each of them waits for, which statuses it gives, and what becomes of the handles.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "p2p/ranks.hpp"
 
 namespace tasuki::test {
@@ -37,6 +40,28 @@ void on_the_receiver(const std::function<void(Rank&)>& body) {
     if (on.rank == 0) return serve(on);
     body(on);
     ask(on, -1);
+  });
+}
+
+// What comes next from there most likely finds its receive then; kept, it would be copied once more.
+TEST(Wait, EndsWithTheMessageThatItWaitsFor) {
+  std::atomic<bool> sent = false;
+  run_ranks(2, [&](Process& process) {
+    Rank on(process);
+    const Bytes first = pattern(900, 1), second = pattern(900, 2);
+    if (on.rank == 0) {
+      on.send(first, 1, 5);
+      on.send(second, 1, 5);
+      sent = true;
+      return;
+    }
+    while (!sent) std::this_thread::yield();
+    Bytes got(900);
+    EXPECT_EQ(on.recv(got, 0, 5), 0);
+    EXPECT_EQ(got, first);
+    EXPECT_EQ(on.process.counters.queues.unexpected_messages.highest, 0u);
+    EXPECT_EQ(on.recv(got, 0, 5), 0);
+    EXPECT_EQ(got, second);
   });
 }
 
