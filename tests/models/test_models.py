@@ -33,6 +33,7 @@ RIGHT = {
     "network": [["MESSAGES=3"], ["INDICES=2", "CANCELS=2", "CREDIT=2"]],
     "connections": [["PACKETS=2", "PACKETS_BACK=2"]],
     "favour": [["TURNS=2"], ["THREADS=2", "TURNS=4"]],
+    "answers": [["MESSAGES=3", "LINES=1"], ["MESSAGES=3", "LINES=2"]],
 }
 RIGHT_LONG = {
     "messages": [
@@ -54,9 +55,10 @@ RIGHT_LONG = {
     ],
     "connections": [["PACKETS=3", "PACKETS_BACK=3", "DROPS=4"]],
     "favour": [["TURNS=3"], ["THREADS=2", "TURNS=8"]],
+    "answers": [["MESSAGES=4", "LINES=2"]],
 }
 # Runs that reach every statement: one that no run reached would be one that nothing is known of.
-EVERY_STATEMENT = [RIGHT["messages"][1], RIGHT["waking"][0], RIGHT["network"][1]]
+EVERY_STATEMENT = [RIGHT["messages"][1], RIGHT["waking"][0], RIGHT["network"][1], RIGHT["answers"][0]]
 
 BROKEN = {
     "messages": {
@@ -106,6 +108,12 @@ BROKEN = {
         "NO_BARRIER": [],
         "NO_SECOND_LOOK": [],
         "NO_WAIT": [],
+    },
+    "answers": {
+        "SET_ASIDE_WITHOUT_CAS": [],
+        "TAKEN_WITHOUT_CAS": [],
+        "LINE_FREED_EARLY": [],
+        "DROPPED_ANYWAY": [],
     },
 }
 

@@ -6,7 +6,8 @@
 // so by a compare-and-swap, so that exactly one succeeds. A receiver that comes later finds the copy's
 // address there. The word stays in the receiver's caches: a sender that does not wait long never looks at it.
 //
-// Of each pair at most kAsides messages are set aside, and none of more than ProtocolTable::turn_bytes_max.
+// docs/models/answers.pml is the model. Of each pair at most kAsides messages are set aside, and none of more
+// than ProtocolTable::turn_bytes_max.
 #include "job/launcher.hpp"
 #include "node/node.hpp"
 #include "p2p/large/large.hpp"
