@@ -91,10 +91,10 @@ bool LargeMessages::set_aside(SendRequest& send) {
 
 /// A message has met its receive: where it lies, from now on for as long as this rank needs it.
 LongMessage LargeMessages::take(int endpoint, LongMessage message) {
-  const PairPage* const shared = page(peer(endpoint).in, endpoint, p2p_.link->self());
+  PairPage* const shared = page(peer(endpoint).in, endpoint, p2p_.link->self());
   if (shared == nullptr || message.aside >= kAsides)
     p2p_.process.launcher.end_damaged(endpoint, "where a message may be set aside");
-  AsideMessage& line = peer(endpoint).in->asides[message.aside];
+  AsideMessage& line = shared->asides[message.aside];
   std::uint32_t state = line.state.load(std::memory_order_acquire);
   if (state % 2 == 0 && line.state.compare_exchange_strong(state, state + 2, std::memory_order_acq_rel,
                                                            std::memory_order_acquire))
