@@ -70,7 +70,7 @@ class Judge {
     Measurement made;
     made.seconds = seconds_;
     made.rounds = rounds_;
-    made.settled = settled_;
+    made.settled = is_enough() && is_narrow();
     made.late = late_;
     if (late_kept_ > 0) made.notes.emplace_back("late_kept", late_kept_);
     return made;
@@ -78,6 +78,13 @@ class Judge {
 
  private:
   double spent() const { return monotonic_seconds() - began_; }
+
+  bool is_enough() const { return seconds_.size() >= kSamplesForInterval; }
+
+  bool is_narrow() const {
+    const Summary summary = summarise(seconds_);
+    return summary.high - summary.low <= limits_.width * summary.median;
+  }
 
   /// The sample does not count.
   void take_late() {
@@ -110,17 +117,12 @@ class Judge {
     const int n = static_cast<int>(seconds_.size());
     const double budgets = spent() / limits_.budget_seconds;
     // Sorting at each sample would take the time of many: look when there are an eighth more.
+    bool settled = false;
     if (n >= std::max(kSamplesMin, next_look_)) {
-      const Summary summary = summarise(seconds_);
-      settled_ = summary.high - summary.low <= limits_.width * summary.median;
+      settled = is_narrow();
       next_look_ = n + n / 8 + 1;
     }
-    const bool few = n < kSamplesForInterval;
-    done_ = settled_ || (few ? budgets > kOverBudgetMax && n >= kSamplesLeast : budgets > 1);
-    if (done_ && !settled_ && !few) {
-      const Summary summary = summarise(seconds_);
-      settled_ = summary.high - summary.low <= limits_.width * summary.median;
-    }
+    done_ = settled || (is_enough() ? budgets > 1 : budgets > kOverBudgetMax && n >= kSamplesLeast);
   }
 
   Limits limits_;
@@ -130,7 +132,7 @@ class Judge {
   double sample_seconds_ = 0, round_seconds_ = 1e30, began_ = 0;
   double ahead_ = kAheadFirst, late_limit_ = 1;
   int rounds_ = 1, late_ = 0, late_kept_ = 0, late_in_turn_ = 0, next_look_ = 0;
-  bool finding_ = true, tried_ = false, done_ = false, settled_ = false;
+  bool finding_ = true, tried_ = false, done_ = false;
   std::vector<double> seconds_;
 };
 
