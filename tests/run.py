@@ -259,6 +259,13 @@ def in_order(chosen):
     return [part for part in chosen if part.name in ALONE], others
 
 
+def reason(text):
+    """What pytest says of a failed assertion or error, or else the last line, as one line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = [line[1:].strip() for line in lines if line.startswith("E ")] or lines[-1:]
+    return " | ".join(said[:3])[:300]
+
+
 def run_parts(chosen, jobs, environment):
     """Runs them all, as this file's head says, and shows each result when it is there."""
     results = []
@@ -320,7 +327,7 @@ def main():
         environment["TASUKI_TEST_LONG"] = "1"
     results = run_parts(chosen, args.jobs, environment)
     passed, failed = sum(r.passed for r in results), sum(r.failed for r in results)
-    broken = [f"failed: {r.name}: {name}\n" for r in results for name, _ in r.broken]
+    broken = [f"failed: {r.name}: {name}: {reason(text)}\n" for r in results for name, text in r.broken]
     summary = "".join(broken) + f"{passed} passed, {failed} failed\n"
     print(summary, end="", flush=True)
     (OUT / "summary.txt").write_text(summary)
