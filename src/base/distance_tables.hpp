@@ -25,14 +25,10 @@ struct DistanceTable {
   Count waiting_get_bytes_min;   // a receiver that waits for them gets messages from here on itself
   Count cooperative_bytes_min;   // from here on both ranks copy
   Count stream_bytes_min;        // what is written for the other rank goes past the caches from here on
+  bool streams_far_lines_only;   // and only while lines between the two are found to travel far
   Count claim_divisor;           // of a cooperative copy: a rank claims this part of what is left at once
   Count claim_bytes_min;
   Count claim_bytes_max;
-
-  /// From here on both ranks may copy a message whose request to send has met its receive.
-  constexpr Count shared_bytes_min() const {
-    return cooperative_bytes_min < stream_bytes_min ? cooperative_bytes_min : stream_bytes_min;
-  }
 };
 using DistanceTables = std::array<DistanceTable, kDistances>;
 
@@ -47,27 +43,22 @@ inline constexpr Count kNeverStreamed = INT64_MAX;
 /// lines that travel one after the other (the request, each claim, the end) take about twice as long between
 /// caches of a socket, and four times as long between sockets.
 inline constexpr DistanceTables kIntelTables = {{
-    {kAboveEager, kAboveEager, kAboveEager, kNeverStreamed, 3, 16 * kKibi, 256 * kKibi},
-    {kAboveEager, kAboveEager, 32 * kKibi, kNeverStreamed, 3, 16 * kKibi, 256 * kKibi},
-    {kAboveEager, kAboveEager, 64 * kKibi, kNeverStreamed, 3, 32 * kKibi, 256 * kKibi},
+    {kAboveEager, kAboveEager, kAboveEager, kNeverStreamed, false, 3, 16 * kKibi, 256 * kKibi},
+    {kAboveEager, kAboveEager, 32 * kKibi, kNeverStreamed, false, 3, 16 * kKibi, 256 * kKibi},
+    {kAboveEager, kAboveEager, 64 * kKibi, kNeverStreamed, false, 3, 32 * kKibi, 256 * kKibi},
 }};
+/// Ranks whose processors share a cache, as the machine says, may have none in common where it is a virtual
+/// one. What is streamed then takes a quarter of the time, and where they have one up to twice as long.
 inline constexpr DistanceTables kAmdTables = {{
-    {4 * kKibi, 8 * kKibi, 512 * kKibi, kNeverStreamed, 3, 16 * kKibi, 256 * kKibi},
-    {8 * kKibi, 16 * kKibi, 512 * kKibi, 16 * kKibi, 3, 16 * kKibi, 256 * kKibi},
-    {kAboveEager, kAboveEager, 512 * kKibi, kAboveEager, 3, 32 * kKibi, 256 * kKibi},
-}};
-/// Whose processors may have no cache in common, though the machine says so: what is streamed then takes a
-/// quarter of the time, and where they have one up to twice as long.
-inline constexpr DistanceTables kVirtualAmdTables = {{
-    {4 * kKibi, 8 * kKibi, 512 * kKibi, 32 * kKibi, 3, 16 * kKibi, 256 * kKibi},
-    kAmdTables[1],
-    kAmdTables[2],
+    {4 * kKibi, 8 * kKibi, 512 * kKibi, 32 * kKibi, true, 3, 16 * kKibi, 256 * kKibi},
+    {8 * kKibi, 16 * kKibi, 512 * kKibi, 16 * kKibi, false, 3, 16 * kKibi, 256 * kKibi},
+    {kAboveEager, kAboveEager, 512 * kKibi, kAboveEager, false, 3, 32 * kKibi, 256 * kKibi},
 }};
 /// Not measured: fewest lines that travel.
 inline constexpr DistanceTables kOtherTables = {{
-    {kAboveEager, kAboveEager, 512 * kKibi, kNeverStreamed, 3, 16 * kKibi, 256 * kKibi},
-    {kAboveEager, kAboveEager, 512 * kKibi, kNeverStreamed, 3, 16 * kKibi, 256 * kKibi},
-    {kAboveEager, kAboveEager, 512 * kKibi, kNeverStreamed, 3, 32 * kKibi, 256 * kKibi},
+    {kAboveEager, kAboveEager, 512 * kKibi, kNeverStreamed, false, 3, 16 * kKibi, 256 * kKibi},
+    {kAboveEager, kAboveEager, 512 * kKibi, kNeverStreamed, false, 3, 16 * kKibi, 256 * kKibi},
+    {kAboveEager, kAboveEager, 512 * kKibi, kNeverStreamed, false, 3, 32 * kKibi, 256 * kKibi},
 }};
 
 constexpr const DistanceTables& distance_tables(ProcessorMaker maker) {
@@ -76,8 +67,6 @@ constexpr const DistanceTables& distance_tables(ProcessorMaker maker) {
       return kIntelTables;
     case ProcessorMaker::kAmd:
       return kAmdTables;
-    case ProcessorMaker::kVirtualAmd:
-      return kVirtualAmdTables;
     case ProcessorMaker::kOther:
       break;
   }

@@ -58,7 +58,7 @@ void Explainer::start() const {
       "tasuki: rank %d: up to %s a message goes in slots of the ring, up to %s at once in cells; up to %s in "
       "answer to one of the peer's\n"
       "tasuki: rank %d: into a receive that was posted and is advertised%s, from %s;\n"
-      "tasuki: rank %d: past the sender's caches, which then copies all of it, from %s;\n"
+      "tasuki: rank %d: past the sender's caches, which then copies all of it, from %s%s;\n"
       "tasuki: rank %d: but a receiver that waits for it gets it, from %s, unless both copy\n"
       "tasuki: rank %d: else the receiver copies from the sender's buffer%s, or both do%s, from %s;\n"
       "tasuki: rank %d: or the sender does%s; what neither rank can reach goes through the ring in "
@@ -66,8 +66,9 @@ void Explainer::start() const {
       rank, BytesText(table.short_bytes_max).text, BytesText(table.eager_bytes_max).text,
       BytesText(table.turn_bytes_max).text, rank, off(table.advertised_receives),
       thresholds(table, &DistanceTable::sender_write_bytes_min).c_str(), rank,
-      thresholds(table, &DistanceTable::stream_bytes_min).c_str(), rank,
-      thresholds(table, &DistanceTable::waiting_get_bytes_min).c_str(), rank, off(table.get),
+      thresholds(table, &DistanceTable::stream_bytes_min).c_str(),
+      table.at(Distance::kCache).streams_far_lines_only ? ", there while lines are found to travel far" : "",
+      rank, thresholds(table, &DistanceTable::waiting_get_bytes_min).c_str(), rank, off(table.get),
       off(table.cooperative), thresholds(table, &DistanceTable::cooperative_bytes_min).c_str(), rank,
       off(table.put), BytesText(std::min(kPieceBytesMin, process_.p2p->bulk_bytes_max)).text,
       BytesText(std::min(kPieceBytesMax, process_.p2p->bulk_bytes_max)).text);
@@ -115,6 +116,15 @@ void Explainer::received(Way way, Count bytes, int endpoint, const char* why, bo
   if (!is_new(case_of(false, is_far(endpoint), way, bytes, why, message_first ? 2 : 1, where))) return;
   say(way, bytes, endpoint, "from", why,
       message_first ? "; the message came before its receive" : "; the receive was posted first", where);
+}
+
+void Explainer::lines(int endpoint, bool are_far, std::int64_t ns, Count stream_bytes_min) const {
+  std::fprintf(
+      stderr,
+      "tasuki: rank %d: a cache line of rank %d's takes %lld ns: what is written for each other from "
+      "%s on goes %s the caches from now on\n",
+      process_.rank, endpoint, static_cast<long long>(ns), BytesText(stream_bytes_min).text,
+      are_far ? "past" : "through");
 }
 
 const char* Explainer::distance_of(Way way, int endpoint) {

@@ -31,6 +31,8 @@ class Explainer {
   /// A message leaves for `endpoint`, or comes from there. `why` is constant text.
   void sent(Way way, Count bytes, int endpoint, const char* why);
   void received(Way way, Count bytes, int endpoint, const char* why, bool message_first);
+  /// That rank's cache lines have been found to travel far, or not to: the last one took `ns`.
+  void lines(int endpoint, bool are_far, std::int64_t ns, Count stream_bytes_min) const;
 
  private:
   bool is_new(std::uint64_t one);

@@ -51,7 +51,7 @@ struct ProtocolTable {
       if (write_min != 0) one.sender_write_bytes_min = write_min;
       if (waiting_get_min != 0) one.waiting_get_bytes_min = waiting_get_min;
       if (cooperative_min != 0) one.cooperative_bytes_min = cooperative_min;
-      if (stream_min != 0) one.stream_bytes_min = stream_min;
+      if (stream_min != 0) one.stream_bytes_min = stream_min, one.streams_far_lines_only = false;
       sender_write_bytes_min = std::min(sender_write_bytes_min, one.sender_write_bytes_min);
     }
   }
@@ -87,6 +87,7 @@ struct LongFacts {
   bool destination_symmetric = false;  // the sender can write to it where it lies
   bool destination_regular = false;
   bool destination_dense = false;
+  bool streamed = false;        // what the sender writes goes past its caches
   bool copy_lent = false;       // the sender has lent a CooperativeCopy
   bool network_copies = false;  // far: the network can copy between the buffers, and that pays
 };
@@ -131,7 +132,8 @@ constexpr Choice choose_long(const LongFacts& facts, const ProtocolTable& table)
   if (receiver_can && table.get) {
     if (!facts.destination_regular) return {Way::kGet, Why::kIrregular};
     if (!facts.destination_symmetric) return {Way::kGet, Why::kSourceSymmetric};
-    if (facts.bytes < table.at(facts.distance).shared_bytes_min()) return {Way::kGet, Why::kSmall};
+    if (!facts.streamed && facts.bytes < table.at(facts.distance).cooperative_bytes_min)
+      return {Way::kGet, Why::kSmall};
     if (!table.cooperative) return {Way::kGet, Why::kSwitchedOff};
     if (!facts.copy_lent) return {Way::kGet, Why::kNoCopyLent};
     return {Way::kCooperative, Why::kBothSymmetric};

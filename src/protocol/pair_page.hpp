@@ -22,10 +22,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "node/node.hpp"
 #include "protocol/cooperative_copy.hpp"
+#include "protocol/line_pace.hpp"
 
 namespace tasuki {
 
@@ -78,12 +80,18 @@ struct PairPage {
   // to be advertised will get. One word, so that its reader knows of all receives that are older. Writer:
   // receiver; release.
   std::atomic<std::uint64_t> open;
+  // How far lines travel from the sender to the receiver. Writer: receiver, when it finds out; relaxed.
+  std::atomic<Lines> lines;
   AdvertisedReceive receives[kAdvertisedReceives];
   LentCopy gets[kGets];
   AsideMessage asides[kAsides];
   // Whether the sender waits in a call, and so takes part at once in what it copies together with the
   // receiver, in either direction. A hint. Writer: sender; relaxed.
   alignas(64) std::atomic<std::uint32_t> sender_waits;
+  // A line that the receiver loads to see how long that takes, with no other data beside it that a processor
+  // might fetch along with it. Writer: sender, another number each time; relaxed.
+  alignas(128) std::atomic<std::uint32_t> sample;
+  alignas(128) std::byte unused[128];
 };
 static_assert(sizeof(PairPage) <= kPairPageBytes);
 

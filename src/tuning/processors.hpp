@@ -16,7 +16,7 @@ namespace tasuki {
 
 inline Parameters parameters_of(ProcessorMaker maker) {
   Parameters parameters;
-  if (maker != ProcessorMaker::kAmd && maker != ProcessorMaker::kVirtualAmd) return parameters;
+  if (maker != ProcessorMaker::kAmd) return parameters;
   const DistanceTables& tables = distance_tables(maker);
   CopyThresholds* const copies[] = {&parameters.cache_copies, &parameters.package_copies,
                                     &parameters.machine_copies};

@@ -1,7 +1,5 @@
 // Who made the processor that this process runs on: what is fitted to one maker's caches is not taken for
-// another's. A virtual machine of AMD's counts as a maker of its own: its host may move its processors to
-// others, which have no cache in common, whatever the machine says of that. TASUKI_PROCESSOR names another
-// maker than that of the machine. Thread safety: pure.
+// another's. TASUKI_PROCESSOR names another maker than that of the machine. Thread safety: pure.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +10,20 @@
 
 namespace tasuki {
 
-enum class ProcessorMaker : std::uint8_t { kIntel, kAmd, kVirtualAmd, kOther };
+enum class ProcessorMaker : std::uint8_t { kIntel, kAmd, kOther };
 
 constexpr const char* maker_text(ProcessorMaker maker) {
-  constexpr const char* kTexts[] = {"Intel", "AMD", "AMD (virtual)", "another maker"};
+  constexpr const char* kTexts[] = {"Intel", "AMD", "another maker"};
   return kTexts[static_cast<int>(maker)];
 }
 
 /// The values of TASUKI_PROCESSOR: the processor that is there, then the makers in their order.
-inline constexpr const char* kProcessorItems[] = {"automatic", "intel", "amd", "amd-virtual", "unknown"};
-inline constexpr int kProcessorItemCount = 5;
+inline constexpr const char* kProcessorItems[] = {"automatic", "intel", "amd", "unknown"};
+inline constexpr int kProcessorItemCount = 4;
 
 /// The other way round; what is no such text is another maker.
 constexpr ProcessorMaker maker_of(std::string_view text) {
-  for (const ProcessorMaker maker :
-       {ProcessorMaker::kIntel, ProcessorMaker::kAmd, ProcessorMaker::kVirtualAmd})
+  for (const ProcessorMaker maker : {ProcessorMaker::kIntel, ProcessorMaker::kAmd})
     if (text == maker_text(maker)) return maker;
   return ProcessorMaker::kOther;
 }
@@ -36,12 +33,7 @@ inline ProcessorMaker processor_maker() {
   unsigned int level = 0, first = 0, third = 0, second = 0;
   if (__get_cpuid(0, &level, &first, &third, &second) == 0) return ProcessorMaker::kOther;
   if (first == signature_INTEL_ebx) return ProcessorMaker::kIntel;
-  if (first == signature_AMD_ebx) {
-    constexpr unsigned int kHypervisor = 1U << 31;
-    const bool is_virtual =
-        __get_cpuid(1, &level, &first, &third, &second) != 0 && (third & kHypervisor) != 0;
-    return is_virtual ? ProcessorMaker::kVirtualAmd : ProcessorMaker::kAmd;
-  }
+  if (first == signature_AMD_ebx) return ProcessorMaker::kAmd;
 #endif
   return ProcessorMaker::kOther;
 }

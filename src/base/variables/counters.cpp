@@ -116,6 +116,14 @@ constexpr CounterRow kRows[] = {
      "bytes of messages that are set aside and not received yet"},
     {"set_aside_bytes_highest", kHighWatermark, kTunerBasic, Part::kProtocol,
      offsetof(Counters, set_aside_bytes), "the highest number of bytes that were set aside"},
+    {"line_samples", kCounter, kTunerBasic, Part::kProtocol, offsetof(Counters, line_samples),
+     "cache lines of other ranks whose loads were timed, to see how far lines travel"},
+    {"line_changes", kCounter, kTunerBasic, Part::kProtocol, offsetof(Counters, line_changes),
+     "how often another rank's lines were found to travel far, or no longer: long messages go past the "
+     "caches "
+     "while they do"},
+    {"ranks_of_far_lines", kLevel, kTunerBasic, Part::kProtocol, offsetof(Counters, ranks_of_far_lines),
+     "ranks whose lines travel far to this one, though their processors are said to share a cache"},
     {"buffered_bytes", kLevel, kUserDetail, Part::kProtocol, offsetof(Counters, buffered_bytes),
      "bytes that messages of the buffered mode take of the attached buffers (not of automatic ones)"},
     {"buffered_bytes_highest", kHighWatermark, kUserDetail, Part::kProtocol,

@@ -112,6 +112,9 @@ struct Counters {
   std::uint64_t sends_held_back = 0;
   std::uint64_t sends_set_aside = 0;
   Level set_aside_bytes;
+  std::uint64_t line_samples = 0;
+  std::uint64_t line_changes = 0;
+  Level ranks_of_far_lines;
 
   Level unexpected_bytes;
   std::uint64_t unexpected_arrivals = 0;

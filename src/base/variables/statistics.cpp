@@ -34,6 +34,8 @@ void RunStatistics::add(const RunStatistics& other) {
   unexpected_bytes_highest = std::max(unexpected_bytes_highest, other.unexpected_bytes_highest);
   unexpected_messages_highest = std::max(unexpected_messages_highest, other.unexpected_messages_highest);
   sends_set_aside += other.sends_set_aside;
+  line_changes += other.line_changes;
+  ranks_of_far_lines += other.ranks_of_far_lines;
   collectives += other.collectives;
   polls += other.polls;
   sleeps += other.sleeps;
@@ -49,6 +51,8 @@ RunStatistics statistics_of(const Counters& counters) {
   statistics.unexpected_bytes_highest = counters.unexpected_bytes.highest;
   statistics.unexpected_messages_highest = counters.queues.unexpected_messages.highest;
   statistics.sends_set_aside = counters.sends_set_aside;
+  statistics.line_changes = counters.line_changes;
+  statistics.ranks_of_far_lines = counters.ranks_of_far_lines.value;
   statistics.collectives = counters.collectives;
   statistics.polls = counters.polls;
   statistics.sleeps = counters.sleeps;

@@ -19,6 +19,8 @@ struct RunStatistics {
   std::uint64_t running_ns = 0;  // from the start of MPI_Init (or MPI_Session_init) to the end of MPI's use
   std::uint64_t unexpected_bytes_highest = 0;
   std::uint64_t sends_set_aside = 0;
+  std::uint64_t line_changes = 0;
+  std::uint64_t ranks_of_far_lines = 0;
   std::uint64_t unexpected_messages_highest = 0;
   std::uint64_t collectives = 0;
   std::uint64_t polls = 0;

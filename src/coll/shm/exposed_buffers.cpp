@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/copy.hpp"
+#include "p2p/large/large.hpp"
 #include "p2p/point_to_point.hpp"
 #include "progress/progress.hpp"
 
@@ -223,8 +224,7 @@ ExposedBuffers::Bytes ExposedBuffers::find(Place place, Count bytes) {
 }
 
 bool ExposedBuffers::is_streamed(Count bytes, int member) const {
-  PointToPoint& p2p = *process_.p2p;
-  return bytes >= p2p.table.at(p2p.distances.to(comm_->endpoint(member))).stream_bytes_min;
+  return process_.p2p->large->is_streamed_to(comm_->endpoint(member), bytes);
 }
 
 void ExposedBuffers::clear() {

@@ -84,8 +84,9 @@ std::string copy_thresholds_text(const Now& now) {
   const DistanceTable& cache = distance_tables(maker(now))[static_cast<int>(Distance::kCache)];
   std::string streamed;
   if (cache.stream_bytes_min != kNeverStreamed)
-    streamed = format("From %lld on a sender writes past its caches, and all of it. ",
-                      static_cast<long long>(cache.stream_bytes_min));
+    streamed = format("From %lld on a sender writes past its caches, and all of it%s. ",
+                      static_cast<long long>(cache.stream_bytes_min),
+                      cache.streams_far_lines_only ? ", while lines are found to travel far" : "");
   const std::string others = format(
       "Where ranks share a cache and both buffers are symmetric memory: up to %lld bytes through the ring; "
       "from %lld bytes on the sender writes into a receive that was posted, from %lld on a receiver that "

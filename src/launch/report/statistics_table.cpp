@@ -106,6 +106,11 @@ std::string summary(const JobStatistics& job, const Totals& totals) {
   if (const std::uint64_t aside = totals.counts.sends_set_aside; aside != 0)
     text += line("set aside", format("%s blocking send%s whose receiver was late", count_text(aside).c_str(),
                                      aside == 1 ? "" : "s"));
+  const std::uint64_t far = totals.counts.ranks_of_far_lines;
+  if (const std::uint64_t changes = totals.counts.line_changes; changes != 0)
+    text += line("cache lines travel far",
+                 format("in %s direction%s, %s change%s", count_text(far).c_str(), far == 1 ? "" : "s",
+                        count_text(changes).c_str(), changes == 1 ? "" : "s"));
   text += line("collectives", count_text(totals.counts.collectives));
   text += line(
       "asleep in waits",
@@ -205,6 +210,8 @@ std::string counts_fields(const RunStatistics& counts, const char* indent) {
          format("\"heap\": \"%s\"", kHeaps[std::min<std::uint64_t>(counts.heap, 2)]) + next +
          number("unexpected_bytes_highest", counts.unexpected_bytes_highest) + next +
          number("sends_set_aside", counts.sends_set_aside) + next +
+         number("line_changes", counts.line_changes) + next +
+         number("ranks_of_far_lines", counts.ranks_of_far_lines) + next +
          number("unexpected_messages_highest", counts.unexpected_messages_highest) + next +
          number("collectives", counts.collectives) + next + number("polls", counts.polls) + next +
          number("sleeps", counts.sleeps) + next +

@@ -185,6 +185,7 @@ bool PointToPoint::has_answered(int endpoint, Count bytes) {
   of.answered = std::max(of.answered + 1, of.arrived - 1);  // where both send, the peer's next may be here
   if (bytes <= table.eager_bytes_max) return true;
   if (bytes > table.turn_bytes_max || !large->is_local(endpoint)) return false;
+  if (large->is_exchanged_past_caches(endpoint, bytes)) return false;
   const Count piece = std::min(piece_bytes(bytes), bulk_bytes_max);
   return link->takes_ahead(endpoint, static_cast<std::uint32_t>((bytes + piece - 1) / piece));
 }
@@ -277,6 +278,7 @@ bool PointToPoint::push_message(SendRequest& request) {
   PackCursor& cursor = request.cursor;
   if (!request.opened) {
     if (request.note != nullptr && !checks->push_seal(request)) return false;
+    const bool is_sampled = large->write_sample(to, cursor.total_bytes());
     switch (request.protocol) {
       case Protocol::kShort:
         request.opened = write_short(*link, to, request.envelope, request.buffer, cursor);
@@ -295,7 +297,10 @@ bool PointToPoint::push_message(SendRequest& request) {
         request.opened = large->open(request);
         break;
     }
-    if (!request.opened) return false;
+    if (!request.opened) {
+      if (is_sampled) large->take_sample_back(to);
+      return false;
+    }
     if (request.protocol != Protocol::kSenderWrite) count_sent_message(to, request.envelope);
     if (request.protocol != Protocol::kLong) {
       const bool written = request.protocol == Protocol::kSenderWrite;

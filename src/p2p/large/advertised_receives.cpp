@@ -96,7 +96,7 @@ LargeMessages::Advertised LargeMessages::claim(SendRequest& send) {
   if (!reach(send.endpoint, there, bytes)) return Advertised::kNone;
   LargeEnd& end = end_of(send);
   if (!end.here.exists() && !there.dense()) return Advertised::kNone;
-  end.streamed = bytes >= table.stream_bytes_min;
+  end.streamed = is_streamed_to(send.endpoint, bytes);
   const bool alone = send.mode == SendMode::kBuffered || end.streamed;
   if (!alone && (word & kWaitsBit) != 0 && end.global != 0 && p2p_.table.get &&
       bytes >= table.waiting_get_bytes_min && bytes < table.cooperative_bytes_min) {

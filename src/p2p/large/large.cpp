@@ -78,6 +78,12 @@ LargeEnd& LargeMessages::end_of(SendRequest& send) {
   return *send.large;
 }
 
+/// Whether the sender may take part in the copy.
+bool LargeMessages::may_be_shared(int endpoint, Count bytes) {
+  const bool is_long = bytes >= table_for(endpoint).cooperative_bytes_min;
+  return is_streamed_to(endpoint, bytes) || (is_long && !exchanging_);
+}
+
 void LargeMessages::lend_copy(LargeEnd& end) {
   Peer& to = peer(end.endpoint);
   if (to.gets_used == UINT32_MAX || page(to.out, p2p_.link->self(), end.endpoint) == nullptr) return;
@@ -115,7 +121,7 @@ bool LargeMessages::open(SendRequest& send) {
                                        .line = static_cast<std::uint32_t>(end.line)});
   }
   if (end.global != 0 && !end.here.listed() && end.copy == nullptr && p2p_.table.cooperative &&
-      !exchanging_ && bytes >= table_for(end.endpoint).shared_bytes_min()) {
+      may_be_shared(end.endpoint, bytes)) {
     lend_copy(end);
   }
   if (send.may_be_set_aside) lend_aside(end, bytes);
@@ -170,7 +176,7 @@ void LargeMessages::get_begins(SendRequest& send, const Packet& packet) {
   p2p_.count_sent(Way::kCooperative, send.cursor.total_bytes(), end.endpoint, kReceiverChose);
   const StridedBuffer there{header.address, header.stride, header.block_bytes};
   if (reach(end.endpoint, there, end.bytes)) end.there = there;
-  end.streamed = end.bytes >= table_for(end.endpoint).stream_bytes_min;
+  end.streamed = is_streamed_to(end.endpoint, end.bytes);
   begin(end, kTurnBytes);
 }
 
@@ -188,7 +194,7 @@ bool LargeMessages::put(SendRequest& send, const AnswerHeader& header) {
     end.copy = nullptr;
   }
   end.there = there;
-  end.streamed = bytes >= table_for(end.endpoint).stream_bytes_min;
+  end.streamed = is_streamed_to(end.endpoint, bytes);
   begin(end, kTurnBytes);
   return true;
 }
@@ -231,6 +237,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& said, Co
                         .destination_symmetric = global != 0,
                         .destination_regular = here.exists(),
                         .destination_dense = here.dense(),
+                        .streamed = global != 0 && is_streamed_from(receive.endpoint, wanted),
                         .copy_lent = may_lend};
   const Choice choice = choose_long(facts, p2p_.table);
   p2p_.count_received(choice.way, bytes, receive.endpoint, why_text(choice.why), message_first);
@@ -266,7 +273,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& said, Co
     end.copy = &page(from.in, end.endpoint, p2p_.link->self())->gets[message.get].copy;
     end.generation = message.generation;
     // Where ranks share processors the sender may not come for a slice of the scheduler.
-    end.streamed = p2p_.process.progress->may_spin() && wanted >= table_for(end.endpoint).stream_bytes_min;
+    end.streamed = facts.streamed && p2p_.process.progress->may_spin();
     answer.lead = lead_word(PacketKind::kGetBegins);
     p2p_.answer(end.endpoint, answer);
   }
@@ -276,6 +283,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& said, Co
 void LargeMessages::writing(const Packet& packet) {
   if (!is_local(packet.source)) return writing_far(packet);
   const WritingHeader header = header_of<WritingHeader>(packet);
+  look_at_sample(packet.source, static_cast<Count>(header.bytes));
   ReceiveRequest* const receive = p2p_.receives.find(header.receiver);
   LargeEnd* const end = receive != nullptr ? receive->large : nullptr;
   const auto bytes = static_cast<Count>(header.bytes);

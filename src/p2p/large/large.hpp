@@ -49,6 +49,7 @@
 #include "p2p/slot_pool.hpp"
 #include "protocol/choose.hpp"
 #include "protocol/cooperative_copy.hpp"
+#include "protocol/line_pace.hpp"
 #include "protocol/packet.hpp"
 #include "protocol/pair_page.hpp"
 #include "protocol/strided_buffer.hpp"
@@ -111,7 +112,7 @@ class LargeMessages {
 
   /// While one of these is there, a call begins a send and a receive at once. Its peers most likely do so,
   /// too: then each rank has a message to copy, and they do not share them. The receiver gets, so that each
-  /// buffer's lines stay with the rank that uses it.
+  /// buffer's lines stay with the rank that uses it; but long ones that are streamed their senders write.
   class Exchange {
    public:
     explicit Exchange(LargeMessages& messages) : messages_(messages) { messages_.exchanging_ = true; }
@@ -202,6 +203,21 @@ class LargeMessages {
   void writing(const Packet& packet);
   void put_done(const Packet& packet);
 
+  // --- how far cache lines travel between this rank and another one of the node ---
+  /// Whether what is written for that rank, or by it for this one, goes past the writer's caches.
+  bool is_streamed_to(int endpoint, Count bytes);
+  bool is_streamed_from(int endpoint, Count bytes);
+  /// Whether a message that goes while another one comes is rather streamed than sent in cells that pass
+  /// between the two, though it is the rank's turn.
+  bool is_exchanged_past_caches(int endpoint, Count bytes) {
+    return exchanging_ && bytes >= kExchangedBytesMin && is_streamed_to(endpoint, bytes);
+  }
+  /// A message is to be opened. True: it counts, and has to be taken back if it is not opened.
+  bool write_sample(int endpoint, Count bytes);
+  void take_sample_back(int endpoint) { --peer(endpoint).opened; }
+  /// The packet that opens a message has come: the first thing that is done with it.
+  void look_at_sample(int endpoint, Count bytes);
+
   // --- advertised receives between nodes ---
   void advertised(const Packet& packet);
   void asked_back(const Packet& packet);
@@ -230,6 +246,7 @@ class LargeMessages {
     MemoryKey buffer;
   };
   static constexpr std::uint32_t kNotedMax = 16;
+  static constexpr Count kExchangedBytesMin = 64 * 1024;
   /// Those of one rank, as posted.
   struct FarReceives {
     explicit FarReceives(std::uint64_t sent) : noted_from(static_cast<std::uint32_t>(sent)) {}
@@ -254,6 +271,10 @@ class LargeMessages {
     std::uint32_t open_lines = 0;                       // bit: in->receives that are not free
     std::uint32_t serial_next = 0;
     std::uint64_t published = 0;    // what in->processed says
+    LinePace pace;                  // of lines from it
+    std::uint32_t opened = 0;       // messages to it that may be sampled
+    std::uint32_t arrived = 0;      // the same from it
+    std::uint32_t sample = 0;       // what in->sample said last
     bool is_shown_waiting = false;  // in->open says that this rank waits
     bool is_told_waiting = false;   // out->sender_waits says so
   };
@@ -272,6 +293,7 @@ class LargeMessages {
   /// The address by which that rank knows an own buffer; 0: it cannot reach it, or its list.
   SymmetricAddress global_address(int endpoint, const StridedBuffer& here, Count bytes) const;
   LargeEnd& end_of(SendRequest& send);
+  bool may_be_shared(int endpoint, Count bytes);
   void lend_copy(LargeEnd& end);
   bool carry(LargeEnd& end, Count budget);
   bool carry_alone(LargeEnd& end, Count budget);
@@ -290,6 +312,12 @@ class LargeMessages {
   void take_out(const LargeEnd& end, std::size_t place);
   void copy(LargeEnd& end, Count begin, Count to);
   void retire(const CooperativeCopy& copy);
+
+  // lines.cpp
+  Lines lines_to(int endpoint);
+  Lines lines_from(int endpoint);
+  void add_sample(int endpoint, std::int64_t ns);
+  bool is_measured(int endpoint, Count bytes);
 
   // set_aside.cpp
   void lend_aside(LargeEnd& end, Count bytes);

@@ -78,6 +78,7 @@ TEST(Statistics, NoLineIsLongerThanATerminal) {
       1'000'000'000;
   job.ranks[0].counts.unexpected_bytes_highest = 1'048'000;
   job.ranks[0].counts.sends_set_aside = 1'000'000'000;
+  job.ranks[0].counts.line_changes = job.ranks[0].counts.ranks_of_far_lines = 1'000'000'000;
   std::istringstream lines(statistics_text(StatisticsForm::kRanks, job, false));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
 }
@@ -98,6 +99,16 @@ TEST(Statistics, WhatWasSetAsideIsToldWhereAnythingWas) {
   job.ranks[0].counts.sends_set_aside = 1;
   EXPECT_TRUE(has(statistics_text(StatisticsForm::kTable, job, false), "1 blocking send whose"));
   EXPECT_TRUE(has(statistics_text(StatisticsForm::kJson, job, false), "\"sends_set_aside\": 1"));
+}
+
+TEST(Statistics, HowFarLinesTravelIsToldWhereItWasFoundOut) {
+  JobStatistics job = example();
+  EXPECT_FALSE(has(statistics_text(StatisticsForm::kTable, job, false), "cache lines"));
+  job.ranks[0].counts.line_changes = 3;
+  job.ranks[0].counts.ranks_of_far_lines = 1;
+  EXPECT_TRUE(has(statistics_text(StatisticsForm::kTable, job, false), "in 1 direction, 3 changes"));
+  EXPECT_TRUE(has(statistics_text(StatisticsForm::kJson, job, false), "\"line_changes\": 3"));
+  EXPECT_TRUE(has(statistics_text(StatisticsForm::kJson, job, false), "\"ranks_of_far_lines\": 1"));
 }
 
 TEST(Statistics, RanksBeyondThoseListedAreCountedToo) {

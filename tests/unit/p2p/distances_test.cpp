@@ -190,8 +190,7 @@ TEST(Distances, AreLookedAtOnceTheRankIsThereAndThenKept) {
   EXPECT_EQ(node.asked, 4);
 }
 
-constexpr ProcessorMaker kMakers[] = {ProcessorMaker::kIntel, ProcessorMaker::kAmd,
-                                      ProcessorMaker::kVirtualAmd, ProcessorMaker::kOther};
+constexpr ProcessorMaker kMakers[] = {ProcessorMaker::kIntel, ProcessorMaker::kAmd, ProcessorMaker::kOther};
 
 TEST(DistanceTable, SharesLargerMessagesTheFartherTheRanksAre) {
   for (const ProcessorMaker maker : kMakers) {
@@ -286,7 +285,7 @@ TEST(DistanceTable, DecidesForEachPairOfRanks) {
       const auto by = [&](Way way, Count bytes) {
         return messages_by(way, maker, static_cast<Distance>(i), static_cast<std::size_t>(bytes));
       };
-      const Count both = table.shared_bytes_min();
+      const Count both = std::min(table.cooperative_bytes_min, table.stream_bytes_min);
       EXPECT_EQ(by(Way::kSenderWrite, table.sender_write_bytes_min - 1), 0u);
       EXPECT_EQ(by(Way::kSenderWrite, both), 1u);
       EXPECT_EQ(by(Way::kCooperative, both), 1u);

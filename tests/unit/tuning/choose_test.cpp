@@ -218,8 +218,7 @@ TEST(CostTest, TheMakersOfProcessorsDifferInWhatTravels) {
   EXPECT_GT(travel_ns(4096, parameters_of(ProcessorMaker::kAmd)),
             5 * travel_ns(4096, parameters_of(ProcessorMaker::kIntel)));
   EXPECT_EQ(parameters_of(ProcessorMaker::kOther).turn_ns, Parameters{}.turn_ns);
-  for (const auto maker :
-       {ProcessorMaker::kIntel, ProcessorMaker::kAmd, ProcessorMaker::kVirtualAmd, ProcessorMaker::kOther})
+  for (const auto maker : {ProcessorMaker::kIntel, ProcessorMaker::kAmd, ProcessorMaker::kOther})
     EXPECT_EQ(maker_of(maker_text(maker)), maker);
 }
 
