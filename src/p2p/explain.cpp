@@ -67,7 +67,9 @@ void Explainer::start() const {
       BytesText(table.turn_bytes_max).text, rank, off(table.advertised_receives),
       thresholds(table, &DistanceTable::sender_write_bytes_min).c_str(), rank,
       thresholds(table, &DistanceTable::stream_bytes_min).c_str(),
-      table.at(Distance::kCache).streams_far_lines_only ? ", there while lines are found to travel far" : "",
+      table.at(Distance::kCache).streams_far_lines_only
+          ? ", but with a cache in common only while lines travel far"
+          : "",
       rank, thresholds(table, &DistanceTable::waiting_get_bytes_min).c_str(), rank, off(table.get),
       off(table.cooperative), thresholds(table, &DistanceTable::cooperative_bytes_min).c_str(), rank,
       off(table.put), BytesText(std::min(kPieceBytesMin, process_.p2p->bulk_bytes_max)).text,

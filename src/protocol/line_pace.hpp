@@ -18,10 +18,9 @@ enum class Lines : std::uint32_t { kUnknown, kNear, kFar };
 
 class LinePace {
  public:
+  static constexpr std::uint32_t kPeriod = 8;
   /// Which messages of a pair's are sampled, by their numbers: the first ones, and then some.
-  static constexpr bool is_sampled(std::uint32_t number) {
-    return number < kFirstSamples || number % kSamplePeriod == 0;
-  }
+  static constexpr bool is_sampled(std::uint32_t number) { return number < kPeriod || number % kPeriod == 0; }
 
   /// A line took `ns` to load. Returns whether that changes what lines() says.
   constexpr bool add(std::int64_t ns) {
@@ -35,8 +34,6 @@ class LinePace {
   constexpr Lines lines() const { return lines_; }
 
  private:
-  static constexpr std::uint32_t kFirstSamples = 8;
-  static constexpr std::uint32_t kSamplePeriod = 8;
   static constexpr std::int64_t kFarNanoseconds = 60;
   /// The present belief is given up when so many more samples speak against it than for it: a rank that was
   /// interrupted while it looked says nothing.

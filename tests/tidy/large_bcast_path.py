@@ -66,6 +66,7 @@ BESIDE = {
     *("refuse", "call_recorded", "check_length", "look_for_cuts", "may_run_group"),
     *("awaits_hold", "ends_awake", "activate"),
     *("run_step", "combine", "accept", "memory_of", "refuse_memory", "is_read", "is_streamed"),
+    "sample_lines",
     "stage",
     *("problem", "parameters", "parameters_for", "round_up", "set_choice", "input_of", "output_of"),
 }

@@ -165,6 +165,7 @@ class Execution : public BoundSchedule {
   ExposedBuffers::Bytes find(Place place, Count bytes);
   void check_length(const Step& step);
   void look_for_cuts();
+  void sample_lines(Step::Action next);
   void combine(const Step& step, const ExposedBuffers::Bytes& left, const ExposedBuffers::Bytes& right,
                const ExposedBuffers::Bytes& to);
 
@@ -194,6 +195,7 @@ class Execution : public BoundSchedule {
   int await_member_ = 0;                   // of a step that awaits everyone: the next to look at
   bool may_sleep_ = false;                 // the awaited rank has to know it
   bool has_cut_ = false;                   // what it pushed was too long
+  std::uint64_t looked_at_ = 0;            // the collective in which a line was sampled last
   std::vector<Operands> operands_;         // of the group that runs
 };
 

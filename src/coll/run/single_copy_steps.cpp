@@ -8,6 +8,8 @@
 #include "coll/run/execution.hpp"
 #include "coll/shm/node_segment.hpp"
 #include "object/objects.hpp"
+#include "p2p/large/large.hpp"
+#include "p2p/point_to_point.hpp"
 
 namespace tasuki {
 namespace {
@@ -32,8 +34,7 @@ void Execution::begin_single_copy() {
   segment_->enter();
   if (schedule.shows_phases) segment_->room(0);
   note(exposed_.prepare(*comm_));
-  may_sleep_ = false;
-  has_cut_ = false;
+  may_sleep_ = has_cut_ = false;
 }
 
 void Execution::end_single_copy() {
@@ -112,9 +113,28 @@ bool Execution::ends_awake(Progress::Patience& patience) {
   return false;
 }
 
+/// One pair of members after another finds out how far lines travel between them (protocol/line_pace.hpp): a
+/// member writes for one of the others before it offers, and loads what another one has written before the
+/// first bytes are moved. That one may not have; then the line is as before, and does not count.
+void Execution::sample_lines(Step::Action next) {
+  const std::uint64_t number = segment_->number();
+  const int members = segment_->size();
+  if (looked_at_ == number || members < 2 || !LinePace::is_sampled(static_cast<std::uint32_t>(number)))
+    return;
+  const auto away =
+      static_cast<int>(1 + number / LinePace::kPeriod % static_cast<std::uint64_t>(members - 1));
+  const auto endpoint = [&](int member) { return comm_->endpoint((member + members) % members); };
+  LargeMessages& large = *process_.p2p->large;
+  if (next == Step::Action::kOffer) large.write_line(endpoint(segment_->rank() + away), exposed_.bytes_max());
+  if (next != Step::Action::kMove && next != Step::Action::kCombine) return;
+  large.load_line(endpoint(segment_->rank() - away), exposed_.bytes_max());
+  looked_at_ = number;
+}
+
 /// Runs the single-copy step at `index`, with its group. Returns the index of the last one that it ran.
 std::size_t Execution::run_single_copy_step(std::size_t index) {
   const Step& step = schedule.steps[index];
+  sample_lines(step.action);
   switch (step.action) {
     case Step::Action::kOffer:
       segment_->publish(kOffered, exposed_.offer());

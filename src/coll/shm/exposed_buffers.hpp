@@ -76,6 +76,13 @@ class ExposedBuffers {
   /// Of an exposed buffer: how long it is in all.
   Count length(Place place) const;
 
+  /// Of the longest one of this rank's.
+  Count bytes_max() const {
+    Count bytes = 0;
+    for (const Own& exposed : own_) bytes = std::max(bytes, exposed.bytes);
+    return bytes;
+  }
+
   Code error() const { return error_; }
 
   /// Forgets the exposed buffers; gives memory back where it is much.

@@ -162,6 +162,8 @@ class NodeSegment {
   Comm& comm() const { return comm_; }
   int rank() const { return rank_; }
   int size() const { return size_; }
+  /// Of the collective that was entered last.
+  std::uint64_t number() const { return number_; }
   /// What this rank shows to the others.
   SegmentBlock& own_block() { return *own_; }
 

@@ -185,7 +185,7 @@ bool PointToPoint::has_answered(int endpoint, Count bytes) {
   of.answered = std::max(of.answered + 1, of.arrived - 1);  // where both send, the peer's next may be here
   if (bytes <= table.eager_bytes_max) return true;
   if (bytes > table.turn_bytes_max || !large->is_local(endpoint)) return false;
-  if (large->is_exchanged_past_caches(endpoint, bytes)) return false;
+  if (large->is_streamed_in_turn(endpoint, bytes)) return false;
   const Count piece = std::min(piece_bytes(bytes), bulk_bytes_max);
   return link->takes_ahead(endpoint, static_cast<std::uint32_t>((bytes + piece - 1) / piece));
 }

@@ -207,16 +207,20 @@ class LargeMessages {
   /// Whether what is written for that rank, or by it for this one, goes past the writer's caches.
   bool is_streamed_to(int endpoint, Count bytes);
   bool is_streamed_from(int endpoint, Count bytes);
-  /// Whether a message that goes while another one comes is rather streamed than sent in cells that pass
-  /// between the two, though it is the rank's turn.
-  bool is_exchanged_past_caches(int endpoint, Count bytes) {
-    return exchanging_ && bytes >= kExchangedBytesMin && is_streamed_to(endpoint, bytes);
+  /// Whether a message is rather streamed than sent in cells that pass between the two ranks, though it is
+  /// this one's turn: that takes as long, and less where messages go both ways at the same time.
+  bool is_streamed_in_turn(int endpoint, Count bytes) {
+    return bytes >= kStreamedInTurnBytesMin && is_streamed_to(endpoint, bytes);
   }
   /// A message is to be opened. True: it counts, and has to be taken back if it is not opened.
   bool write_sample(int endpoint, Count bytes);
   void take_sample_back(int endpoint) { --peer(endpoint).opened; }
   /// The packet that opens a message has come: the first thing that is done with it.
   void look_at_sample(int endpoint, Count bytes);
+  /// The same of collectives, which count by themselves: before what tells the other rank that this one is
+  /// there, and after that was seen. `bytes`: of what they move.
+  void write_line(int endpoint, Count bytes);
+  void load_line(int endpoint, Count bytes);
 
   // --- advertised receives between nodes ---
   void advertised(const Packet& packet);
@@ -246,7 +250,7 @@ class LargeMessages {
     MemoryKey buffer;
   };
   static constexpr std::uint32_t kNotedMax = 16;
-  static constexpr Count kExchangedBytesMin = 64 * 1024;
+  static constexpr Count kStreamedInTurnBytesMin = 64 * 1024;
   /// Those of one rank, as posted.
   struct FarReceives {
     explicit FarReceives(std::uint64_t sent) : noted_from(static_cast<std::uint32_t>(sent)) {}
@@ -274,7 +278,8 @@ class LargeMessages {
     LinePace pace;                  // of lines from it
     std::uint32_t opened = 0;       // messages to it that may be sampled
     std::uint32_t arrived = 0;      // the same from it
-    std::uint32_t sample = 0;       // what in->sample said last
+    std::uint32_t written = 0;      // what out->sample says
+    std::uint32_t loaded = 0;       // what in->sample said last
     bool is_shown_waiting = false;  // in->open says that this rank waits
     bool is_told_waiting = false;   // out->sender_waits says so
   };

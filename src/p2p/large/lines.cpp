@@ -34,26 +34,34 @@ Lines LargeMessages::lines_from(int endpoint) {
 
 bool LargeMessages::write_sample(int endpoint, Count bytes) {
   if (!is_measured(endpoint, bytes)) return false;
-  Peer& to = peer(endpoint);
-  if (!LinePace::is_sampled(to.opened++)) return true;
-  PairPage* const shared = page(to.out, p2p_.link->self(), endpoint);
-  if (shared != nullptr) shared->sample.store(to.opened, std::memory_order_relaxed);
+  if (LinePace::is_sampled(peer(endpoint).opened++)) write_line(endpoint, bytes);
   return true;
 }
 
 void LargeMessages::look_at_sample(int endpoint, Count bytes) {
+  if (is_measured(endpoint, bytes) && LinePace::is_sampled(peer(endpoint).arrived++))
+    load_line(endpoint, bytes);
+}
+
+void LargeMessages::write_line(int endpoint, Count bytes) {
+  if (!is_measured(endpoint, bytes)) return;
+  Peer& to = peer(endpoint);
+  PairPage* const shared = page(to.out, p2p_.link->self(), endpoint);
+  if (shared != nullptr) shared->sample.store(++to.written, std::memory_order_relaxed);
+}
+
+void LargeMessages::load_line(int endpoint, Count bytes) {
   if (!is_measured(endpoint, bytes)) return;
   Peer& from = peer(endpoint);
-  if (!LinePace::is_sampled(from.arrived++)) return;
   PairPage* const shared = page(from.in, endpoint, p2p_.link->self());
   if (shared == nullptr) return;
   const Progress& progress = *p2p_.process.progress;
   const std::int64_t before_ns = progress.now_ns(), begin_ns = progress.now_ns();
   const std::uint32_t number = shared->sample.load(std::memory_order_acquire);
   const std::int64_t end_ns = progress.now_ns();
-  // The line is here already where the two ranks count differently, as with other settings.
-  if (number == from.sample) return;
-  from.sample = number;
+  // The line is here already where it has not been written, as by a rank with other settings.
+  if (number == from.loaded) return;
+  from.loaded = number;
   add_sample(endpoint, (end_ns - begin_ns) - (begin_ns - before_ns));
 }
 
