@@ -18,7 +18,7 @@
 #   make regret        how good that model's choices are             make fabric       messages over libfabric, timed
 #   make model-lines   latencies and bandwidths, predicted and measured, on this machine, virtual nodes and hosts
 #   make regret-hosts  the same over hosts, before and after tune   make run-ahead    messages ahead of a receiver
-#   make bench-collectives   of data in use, next to others         make past-caches  what such data take to go over
+#   make bench-in-use        data in use, next to others            make past-caches  what such data take to go over
 #   make wheel         a Python wheel of all of it, and its size     make deb          Debian packages
 #   make format        all sources, in place                         make tidy         the style, as a test
 #   make generate      the generated sources, from the standard      make clean        remove build/
@@ -41,7 +41,7 @@ TREE := $(CURDIR)/$(BUILD)/prefix
 IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
-.PHONY: help setup build install demo check test test-long conformance bench bench-collectives bench-io bench-io-orders bench-spam \
+.PHONY: help setup build install demo check test test-long conformance bench bench-in-use bench-io bench-io-orders bench-spam \
     bench-spam-lammps bench-hosts bench-kernels bench-npb bench-imb npb-bin predict-programs predict-scaled fortran-calls io-calls fit-collectives \
     regret regret-hosts network run-ahead past-caches model-lines fabric explain peers wheel deb docs record-abi documents format tidy generate clean
 
@@ -173,8 +173,8 @@ regret-hosts: build $(STAMPS)/system-test $(STAMPS)/venv-test
 	@$(IN_VENV)/python bench/regret_peers.py --prefix $(TREE) --out $(BUILD)/bench --hosts 2x1 2x4 \
 	    --peers $(or $(PEERS),$(BUILD)/peers)
 
-bench-collectives: build $(if $(PEERS),,peers)
-	@$(IN_VENV)/python bench/collectives_in_use.py --prefix $(TREE) --out $(BUILD)/bench \
+bench-in-use: build $(if $(PEERS),,peers)
+	@$(IN_VENV)/python bench/data_in_use.py --prefix $(TREE) --out $(BUILD)/bench \
 	    --peers $(or $(PEERS),$(BUILD)/peers)
 
 bench-hosts: build setup $(if $(PEERS),,peers)

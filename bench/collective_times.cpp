@@ -6,9 +6,11 @@
 //
 // A turn is a batch of calls, one right after the other, of some milliseconds; of OPERATION:BYTES:CALLS so
 // many calls, 1 for times in which no call overlaps the next. A line of JSON for each case:
-// {"operation": "bcast", "bytes": 8, "ranks": 2, "seconds": [...]}, a number for each turn.
+// {"operation": "bcast", "bytes": 8, "ranks": 2, "seconds": [...], "line_ns": [before, after]}, a number for
+// each turn, and what a cache line took from rank 0 to rank 1 and back.
 #include <string>
 
+#include "line_state.hpp"
 #include "operations.hpp"
 #include "words.hpp"
 
@@ -57,7 +59,8 @@ int calls_of_a_turn(bench::Calls& of) {
   return static_cast<int>(calls);
 }
 
-void measure(const bench::Place& place, const Case& asked, int turns) {
+void measure(const bench::Place& place, const Case& asked, int turns, bench::LineState& lines) {
+  const double before_ns = lines.nanoseconds();
   bench::Calls of(*asked.operation, asked.bytes, place);
   const int calls = asked.calls != 0 ? asked.calls : calls_of_a_turn(of);
   std::string text;
@@ -66,9 +69,12 @@ void measure(const bench::Place& place, const Case& asked, int turns) {
     std::snprintf(number, sizeof number, "%s%.4e", turn == 0 ? "" : ", ", seconds_of_calls(of, calls));
     text += number;
   }
+  const double after_ns = lines.nanoseconds();
   if (place.rank != 0) return;
-  std::printf("{\"operation\": \"%s\", \"bytes\": %zu, \"ranks\": %d, \"seconds\": [%s]}\n",
-              asked.operation->name, asked.bytes, place.size, text.c_str());
+  std::printf(
+      "{\"operation\": \"%s\", \"bytes\": %zu, \"ranks\": %d, \"seconds\": [%s], \"line_ns\": [%.0f, "
+      "%.0f]}\n",
+      asked.operation->name, asked.bytes, place.size, text.c_str(), before_ns, after_ns);
   std::fflush(stdout);
 }
 
@@ -79,7 +85,10 @@ int main(int argc, char** argv) {
   const bench::Place place(MPI_COMM_WORLD);
   const int turns = argc > 1 ? std::atoi(argv[1]) : 0;
   if (turns < 1) refuse_word("collective_times", argc > 1 ? argv[1] : "", "expected a number of turns");
-  for (int i = 2; i < argc; ++i) measure(place, case_of(argv[i]), turns);
+  {
+    bench::LineState lines;
+    for (int i = 2; i < argc; ++i) measure(place, case_of(argv[i]), turns, lines);
+  }
   MPI_Finalize();
   return 0;
 }

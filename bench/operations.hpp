@@ -1,6 +1,7 @@
 // The collectives as algorithms.cpp and collective_times.cpp call them: root is rank 0, reductions are sums
 // of doubles, buffers come from malloc. `bytes` is the whole vector of bcast, reduce, allreduce, scan and
-// exscan, and one rank's block of the others. Those in place leave the other buffer alone.
+// exscan, and one rank's block of the others. Those in place leave the other buffer alone. And messages
+// between two ranks, of `bytes` each.
 //
 // Data that nobody writes stays in the caches of all who read it, and costs nothing to move. So, as programs
 // do, each rank writes each cache line of what it gives before a call, and reads each of what it got after
@@ -35,13 +36,12 @@ struct Buffers {
   std::vector<int> counts, displacements;  // of the blocks
   Place place{MPI_COMM_WORLD};
 
-  Buffers(std::size_t bytes, bool blocks, int ranks) : count(static_cast<int>(bytes / sizeof(double))) {
-    for (int rank = 0; rank < ranks; ++rank) {
+  Buffers(std::size_t bytes, int blocks) : count(static_cast<int>(bytes / sizeof(double))) {
+    for (int rank = 0; rank < place.size; ++rank) {
       counts.push_back(count);
       displacements.push_back(rank * count);
     }
-    const std::size_t room =
-        (static_cast<std::size_t>(count) * static_cast<std::size_t>(blocks ? ranks : 1)) + 1;
+    const std::size_t room = (static_cast<std::size_t>(count) * static_cast<std::size_t>(blocks)) + 1;
     out = make(room, 1);
     in = make(room, 2);
   }
@@ -156,6 +156,49 @@ inline void scatter_in_place(const Buffers& at) {
   MPI_Scatter(at.out, at.count, MPI_DOUBLE, mine, at.count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
+// Messages between two ranks, 0 and 1, 2 and 3, and so on.
+
+constexpr int kInARow = 16;
+
+inline int partner(const Buffers& at) {
+  return at.place.rank ^ 1;
+}
+inline void pingpong(const Buffers& at) {
+  const auto send = [&] { MPI_Send(at.out, at.count, MPI_DOUBLE, partner(at), 0, MPI_COMM_WORLD); };
+  if (at.place.rank % 2 == 0) send();
+  MPI_Recv(at.in, at.count, MPI_DOUBLE, partner(at), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (at.place.rank % 2 != 0) send();
+}
+inline void sendrecv(const Buffers& at) {
+  MPI_Sendrecv(at.out, at.count, MPI_DOUBLE, partner(at), 0, at.in, at.count, MPI_DOUBLE, partner(at), 0,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+inline void sendrecv_replace(const Buffers& at) {
+  MPI_Sendrecv_replace(at.in, at.count, MPI_DOUBLE, partner(at), 0, partner(at), 0, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE);
+}
+inline void isend_irecv(const Buffers& at) {
+  MPI_Request both[2];
+  MPI_Irecv(at.in, at.count, MPI_DOUBLE, partner(at), 0, MPI_COMM_WORLD, &both[0]);
+  MPI_Isend(at.out, at.count, MPI_DOUBLE, partner(at), 0, MPI_COMM_WORLD, &both[1]);
+  MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+}
+/// Even ranks send, into receives that are there, a sixteenth of the buffer in each message.
+inline void in_a_row(const Buffers& at) {
+  const bool sends = at.place.rank % 2 == 0;
+  MPI_Request requests[kInARow];
+  char go = 0;
+  for (int i = 0; i < kInARow && !sends; ++i)
+    MPI_Irecv(at.in + i * at.count, at.count, MPI_DOUBLE, partner(at), 0, MPI_COMM_WORLD, &requests[i]);
+  sends ? MPI_Recv(&go, 1, MPI_CHAR, partner(at), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+        : MPI_Send(&go, 1, MPI_CHAR, partner(at), 1, MPI_COMM_WORLD);
+  for (int i = 0; i < kInARow && sends; ++i)
+    MPI_Isend(at.out + i * at.count, at.count, MPI_DOUBLE, partner(at), 0, MPI_COMM_WORLD, &requests[i]);
+  MPI_Waitall(kInARow, requests, MPI_STATUSES_IGNORE);
+  sends ? MPI_Recv(&go, 1, MPI_CHAR, partner(at), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+        : MPI_Send(&go, 1, MPI_CHAR, partner(at), 1, MPI_COMM_WORLD);
+}
+
 /// How much of a buffer: of a vector, or of one rank's block, all; or the blocks of all ranks.
 enum class Part { kNone, kOne, kAll };
 /// The buffer of what a rank gives.
@@ -174,6 +217,7 @@ inline constexpr Use kRootGets{Part::kOne, Part::kOne, Part::kOne, Part::kNone};
 inline constexpr Use kRootGetsAll{Part::kOne, Part::kOne, Part::kAll, Part::kNone};
 inline constexpr Use kRootGives{Part::kOne, Part::kNone, Part::kNone, Part::kOne};
 inline constexpr Use kRootGivesAll{Part::kAll, Part::kNone, Part::kOne, Part::kOne};
+inline constexpr Use kRowToOther{Part::kAll, Part::kNone, Part::kNone, Part::kAll};
 constexpr Use in(Given buffer, Use use) {
   use.given = buffer;
   return use;
@@ -184,6 +228,8 @@ struct Operation {
   void (*call)(const Buffers& at);
   bool blocks;  // a buffer has a block of each rank
   Use use;
+  int row = 1;       // so many blocks where it has not
+  int messages = 1;  // that follow each other in a call: what is timed is one
 };
 
 inline const std::vector<Operation> kOperations = {
@@ -213,6 +259,11 @@ inline const std::vector<Operation> kOperations = {
     {"reduce_scatter_block_in_place", reduce_scatter_block_in_place, true, in(Given::kIn, kAllToOne)},
     {"gather_in_place", gather_in_place, true, in(Given::kInAtRoot, kRootGetsAll)},
     {"scatter_in_place", scatter_in_place, true, kRootGivesAll},
+    {"pingpong", pingpong, false, kEachOne, 1, 2},
+    {"sendrecv", sendrecv, false, kEachOne},
+    {"sendrecv_replace", sendrecv_replace, false, in(Given::kIn, kEachOne)},
+    {"isend_irecv", isend_irecv, false, kEachOne},
+    {"in_a_row", in_a_row, false, kRowToOther, kInARow, kInARow},
 };
 
 /// One rank's calls of an operation, with data that it writes before and reads after.
@@ -220,10 +271,11 @@ class Calls {
  public:
   Calls(const Operation& operation, std::size_t bytes, const Place& place)
       : operation_(operation),
-        buffers_(bytes, operation.blocks, place.size),
+        blocks_(operation.blocks ? place.size : operation.row),
+        buffers_(bytes, blocks_),
         given_(given(place)),
-        given_count_(doubles(place.rank == 0 ? operation.use.root_gives : operation.use.others_give, place)),
-        got_count_(doubles(place.rank == 0 ? operation.use.root_gets : operation.use.others_get, place)) {
+        given_count_(doubles(place.rank == 0 ? operation.use.root_gives : operation.use.others_give)),
+        got_count_(doubles(place.rank == 0 ? operation.use.root_gets : operation.use.others_get)) {
     measure_use();
   }
 
@@ -236,7 +288,8 @@ class Calls {
   double seconds(int calls) {
     const double begin = MPI_Wtime();
     for (int number = 0; number < calls; ++number) call();
-    return std::max((MPI_Wtime() - begin) / std::max(calls, 1) - use_seconds_, 0.0);
+    const double of_call = (MPI_Wtime() - begin) / std::max(calls, 1) - use_seconds_;
+    return std::max(of_call, 0.0) / operation_.messages;
   }
 
  private:
@@ -249,11 +302,9 @@ class Calls {
     const bool own_block = operation_.blocks && operation_.use.others_give == Part::kOne;
     return buffers_.in + (own_block ? buffers_.displacements[static_cast<std::size_t>(place.rank)] : 0);
   }
-  std::size_t doubles(Part part, const Place& place) const {
+  std::size_t doubles(Part part) const {
     const auto count = static_cast<std::size_t>(buffers_.count);
-    return part == Part::kNone  ? 0
-           : part == Part::kOne ? count
-                                : count * static_cast<std::size_t>(place.size);
+    return part == Part::kNone ? 0 : part == Part::kOne ? count : count * static_cast<std::size_t>(blocks_);
   }
   void write() {
     ++number_;
@@ -283,6 +334,7 @@ class Calls {
   }
 
   const Operation& operation_;
+  const int blocks_;  // of a buffer
   Buffers buffers_;
   double* given_;
   std::size_t given_count_, got_count_;
