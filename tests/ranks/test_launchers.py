@@ -12,7 +12,7 @@ import sys
 import time
 
 import pytest
-from harness import PREFIX, RANKS, ROOT, compile_program, processes_of, run_command, wait_for_no
+from harness import PREFIX, RANKS, ROOT, compile_program, run_command, wait_for_no
 
 PEERS = pathlib.Path(os.environ.get("TASUKI_PEERS", ROOT / "build" / "peers"))
 MPIEXEC = PREFIX / "bin" / "mpiexec"
@@ -193,7 +193,7 @@ def test_a_rank_that_ends_without_finalizing_ends_the_job(launch, build, tmp_pat
     ), done.text
     assert done.seconds < SECONDS_MAX, done.text
     if how != "stray":
-        assert processes_of(program) == []
+        assert wait_for_no(program) == []
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
