@@ -1,6 +1,7 @@
 // Advertised receives: a receiver shows a posted receive to the rank that it waits for, which may then write
 // to it at once. protocol/pair_page.hpp says what the two ranks share and why that keeps MPI's order.
 #include <algorithm>
+#include <utility>
 
 #include "node/node.hpp"
 #include "p2p/large/large.hpp"
@@ -56,6 +57,9 @@ bool LargeMessages::may_claim(int endpoint, Count bytes) {
 LargeMessages::Advertised LargeMessages::claim(SendRequest& send) {
   if (!is_local(send.endpoint)) return claim_far(send);
   Peer& to = peer(send.endpoint);
+  const ReceiveRequest* const receive_open = p2p_.receives.find(to.posted);
+  to.exchanges = receive_open != nullptr && receive_open->queue != nullptr;
+  to.sent_since_posted = true;
   PairPage* const shared = page(to.out, p2p_.link->self(), send.endpoint);
   if (shared == nullptr) return Advertised::kNone;
   const DistanceTable& table = table_for(send.endpoint);
@@ -129,6 +133,11 @@ void LargeMessages::posted(ReceiveRequest& receive) {
   if (!is_local(endpoint)) return posted_far(receive, endpoint);
   if (p2p_.peer(endpoint).expects_at_once) return;
   Peer& from = peer(endpoint);
+  from.posted = p2p_.receives.id(&receive);
+  from.exchanges = from.exchanges && std::exchange(from.sent_since_posted, false);
+  // Two ranks that send to each other at the same time had better both ask: who finds a receive copies at
+  // once, and answers only then.
+  if (from.exchanges && is_streamed_in_turn(endpoint, receive.capacity())) return;
   if (page(from.in, endpoint, p2p_.link->self()) == nullptr) return;
   const StridedBuffer here = receive.strided_buffer();
   if (here.listed()) return;  // large.hpp, 3

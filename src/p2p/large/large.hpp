@@ -280,6 +280,9 @@ class LargeMessages {
     std::uint32_t arrived = 0;      // the same from it
     std::uint32_t written = 0;      // what out->sample says
     std::uint32_t loaded = 0;       // what in->sample said last
+    RequestId posted = 0;           // of the last receive from it that might have been advertised
+    bool exchanges = false;         // that one was open when this rank sent to it last
+    bool sent_since_posted = false;
     bool is_shown_waiting = false;  // in->open says that this rank waits
     bool is_told_waiting = false;   // out->sender_waits says so
   };
