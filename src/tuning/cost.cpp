@@ -114,6 +114,11 @@ double share_between_nodes(const Problem& problem) {
   return (problem.size - static_cast<double>(problem.size) / problem.nodes) / (problem.size - 1);
 }
 
+/// Whether each message answers one of the rank's that it goes to, so that packets pass between the two.
+bool answers(const Cost& cost, const Problem& problem) {
+  return cost.in_pairs || (problem.size == 2 && !cost.one_way);
+}
+
 /// What messages of one kind take of the processors, and between nodes of the nodes' ways; `share`: of all.
 double way_ns(const Cost& cost, double share, bool is_network, bool is_long, const Problem& problem,
               const Parameters& parameters) {
@@ -144,10 +149,12 @@ double way_ns(const Cost& cost, double share, bool is_network, bool is_long, con
     return share * ns;
   }
   // The sender copies a short message, and the receiver. It goes through packets, which travel where their
-  // ranks have different processors, the first line of each on its own.
+  // ranks have different processors, the first line of each on its own: there and back where nothing comes in
+  // return. What two ranks send to each other goes in packets that the one has just read (docs/protocols.md).
   const double bytes = std::max(cost.bytes, 2 * cost.total_bytes / processors);
   const double received = std::max(cost.steps, cost.messages / processors);
-  ns += bytes / message.eager_bytes_per_ns + travel_ns(away * bytes, parameters) +
+  const double travelling = answers(cost, problem) ? 0 : bytes;
+  ns += bytes / message.eager_bytes_per_ns + travel_ns(away * travelling, parameters) +
         away * received * parameters.flag_read_ns;
   return share * ns;
 }
@@ -171,12 +178,14 @@ double cost_ns(const Cost& cost, const Problem& problem, const Parameters& param
   const bool is_network = between > 0;
   const double bytes_each = cost.messages > 0 ? cost.total_bytes / cost.messages : 0;
   const bool is_long = bytes_each > (is_network ? parameters.network_long_bytes : parameters.long_bytes);
+  constexpr double kAnswerFactor = 4;  // an answer goes at once up to so many times as many bytes
+  const double long_bytes = (answers(cost, problem) ? kAnswerFactor : 1) * parameters.long_bytes;
   const double reduced = std::max(cost.reduced_bytes, cost.total_reduced_bytes / processors);
   const double total = cost.total_bytes + cost.total_reduced_bytes + problem.size * cost.copied_bytes;
   const double work =
       crowd * (parameters.plan_ns + cost.copied_bytes / parameters.copied_bytes_per_ns) +
       way_ns(cost, between, true, is_long, problem, parameters) +
-      way_ns(cost, 1 - between, false, bytes_each > parameters.long_bytes, problem, parameters) +
+      way_ns(cost, 1 - between, false, bytes_each > long_bytes, problem, parameters) +
       reduced / parameters.reduced_bytes_per_ns +
       uncached_share(problem, parameters) * total / problem.nodes / parameters.node_bytes_per_ns;
   const double turns = turns_ns(problem, parameters);

@@ -26,7 +26,8 @@ Cost allgather_recursive_doubling_cost(int size, double total_bytes) {
           .messages = size * steps,
           .bytes = total_bytes * (size - 1) / size,
           .total_bytes = total_bytes * (size - 1),
-          .copied_bytes = total_bytes / size};
+          .copied_bytes = total_bytes / size,
+          .in_pairs = true};
 }
 
 void allgather_bruck(Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {
@@ -71,6 +72,7 @@ void allgather_bruck(Schedule& schedule, Member self, const Elements& mine, cons
 
 Cost allgather_bruck_cost(int size, double total_bytes) {
   Cost cost = allgather_recursive_doubling_cost(size, total_bytes);
+  cost.in_pairs = false;
   cost.copied_bytes += total_bytes;  // from scratch memory to its place
   return cost;
 }

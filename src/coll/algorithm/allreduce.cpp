@@ -74,7 +74,8 @@ Cost allreduce_recursive_doubling_cost(int size, double bytes) {
           .total_bytes = messages * bytes,
           .reduced_bytes = (rounds + folded) * bytes,
           .total_reduced_bytes = (messages - fold.rest) * bytes,
-          .copied_bytes = bytes};
+          .copied_bytes = bytes,
+          .in_pairs = true};
 }
 
 void allreduce_halving_doubling(Schedule& schedule, Member self, const Reduction& data) {

@@ -59,7 +59,8 @@ Cost reduce_by_halves_cost(int size, double bytes) {
           .total_bytes = halves * fold.workers + fold.rest * bytes,
           .reduced_bytes = halves + folded,
           .total_reduced_bytes = halves * fold.workers + fold.rest * bytes,
-          .copied_bytes = bytes};
+          .copied_bytes = bytes,
+          .in_pairs = true};
 }
 
 }  // namespace tasuki
