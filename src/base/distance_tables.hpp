@@ -50,7 +50,7 @@ inline constexpr DistanceTables kIntelTables = {{
 /// Ranks whose processors share a cache, as the machine says, may have none in common where it is a virtual
 /// one. What is streamed then takes a quarter of the time, and where they have one up to twice as long.
 inline constexpr DistanceTables kAmdTables = {{
-    {4 * kKibi, 8 * kKibi, 512 * kKibi, 32 * kKibi, true, 3, 16 * kKibi, 256 * kKibi},
+    {4 * kKibi, 8 * kKibi, 512 * kKibi, 16 * kKibi, true, 3, 16 * kKibi, 256 * kKibi},
     {8 * kKibi, 16 * kKibi, 512 * kKibi, 16 * kKibi, false, 3, 16 * kKibi, 256 * kKibi},
     {kAboveEager, kAboveEager, 512 * kKibi, kAboveEager, false, 3, 32 * kKibi, 256 * kKibi},
 }};

@@ -19,6 +19,8 @@ enum class Lines : std::uint32_t { kUnknown, kNear, kFar };
 class LinePace {
  public:
   static constexpr std::uint32_t kPeriod = 8;
+  /// From here on messages count.
+  static constexpr std::int64_t kBytesMin = 16 * 1024;
   /// Which messages of a pair's are sampled, by their numbers: the first ones, and then some.
   static constexpr bool is_sampled(std::uint32_t number) { return number < kPeriod || number % kPeriod == 0; }
 

@@ -97,8 +97,8 @@ def assert_cycle(text, ranks):
 
 
 def with_time_enough(run):
-    """run(FACTOR) with longer times until the verdict is certain: a busy machine may not have let each rank look
-    at what was sent to it before the first ones were over."""
+    """run(FACTOR) with longer times until the verdict is certain: a busy machine may not have let each rank
+    look at what was sent to it before the first ones were over."""
     for factor in (1, 8, 40):
         done = run(factor)
         if "certain]" in done.stderr:

@@ -227,7 +227,7 @@ void PointToPoint::eager_message(const Packet& packet) {
   if (bytes < packet.bulk_bytes || bytes > kEagerBytesMax || from.eager_left != 0) {
     damaged(packet, "an eager message of a wrong size, or inside another one");
   }
-  if (bytes > table.eager_bytes_max) large->look_at_sample(packet.source, bytes);
+  if (bytes >= LinePace::kBytesMin) large->look_at_sample(packet.source, bytes);
   ++from.arrived;
   from.expects_short = from.expects_short && bytes < table.sender_write_bytes_min;
   from.expects_at_once = from.expects_at_once || bytes >= table.sender_write_bytes_min;

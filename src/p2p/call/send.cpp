@@ -183,9 +183,9 @@ bool PointToPoint::has_answered(int endpoint, Count bytes) {
   of.answered_before = of.answered;
   if (of.answered == of.arrived) return false;
   of.answered = std::max(of.answered + 1, of.arrived - 1);  // where both send, the peer's next may be here
+  if (large->is_streamed_in_turn(endpoint, bytes)) return false;
   if (bytes <= table.eager_bytes_max) return true;
   if (bytes > table.turn_bytes_max || !large->is_local(endpoint)) return false;
-  if (large->is_streamed_in_turn(endpoint, bytes)) return false;
   const Count piece = std::min(piece_bytes(bytes), bulk_bytes_max);
   return link->takes_ahead(endpoint, static_cast<std::uint32_t>((bytes + piece - 1) / piece));
 }
@@ -218,6 +218,9 @@ void PointToPoint::begin(SendRequest& request) {
   const Count bytes = request.cursor.total_bytes();
   const bool is_its_turn = is_turn(request.endpoint, bytes);
   request.protocol = choose(bytes, request.mode == SendMode::kSynchronous, is_its_turn, table);
+  if (request.protocol == Protocol::kEager && !is_its_turn &&
+      table.eager_bytes_max == kEagerBytesMaxDefault && large->is_streamed_in_turn(request.endpoint, bytes))
+    request.protocol = Protocol::kLong;
   // A round trip between hosts takes longer than a copy of what one packet carries.
   if (request.protocol == Protocol::kLong && bytes <= link->piece_bytes(request.endpoint) &&
       table.eager_bytes_max >= kEagerBytesMaxDefault)

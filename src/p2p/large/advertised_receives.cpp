@@ -57,9 +57,7 @@ bool LargeMessages::may_claim(int endpoint, Count bytes) {
 LargeMessages::Advertised LargeMessages::claim(SendRequest& send) {
   if (!is_local(send.endpoint)) return claim_far(send);
   Peer& to = peer(send.endpoint);
-  const ReceiveRequest* const receive_open = p2p_.receives.find(to.posted);
-  to.exchanges = receive_open != nullptr && receive_open->queue != nullptr;
-  to.sent_since_posted = true;
+  if (send.cursor.total_bytes() >= LinePace::kBytesMin) note_exchange(send.endpoint);
   PairPage* const shared = page(to.out, p2p_.link->self(), send.endpoint);
   if (shared == nullptr) return Advertised::kNone;
   const DistanceTable& table = table_for(send.endpoint);
@@ -131,13 +129,15 @@ void LargeMessages::posted(ReceiveRequest& receive) {
   if (!p2p_.table.advertised_receives || receive.source == kAnySource || exchanging_) return;
   const int endpoint = receive.comm->endpoint(receive.source);
   if (!is_local(endpoint)) return posted_far(receive, endpoint);
-  if (p2p_.peer(endpoint).expects_at_once) return;
   Peer& from = peer(endpoint);
-  from.posted = p2p_.receives.id(&receive);
-  from.exchanges = from.exchanges && std::exchange(from.sent_since_posted, false);
+  if (receive.capacity() >= LinePace::kBytesMin) from.posted = p2p_.receives.id(&receive);
+  if (!std::exchange(from.sent_since_posted, false)) from.exchanges = 0;
+  if (p2p_.peer(endpoint).expects_at_once) return;
   // Two ranks that send to each other at the same time had better both ask: who finds a receive copies at
   // once, and answers only then.
-  if (from.exchanges && is_streamed_in_turn(endpoint, receive.capacity())) return;
+  if (from.exchanges > 0 && receive.capacity() >= kExchangedBytesMin &&
+      is_streamed_from(endpoint, receive.capacity()))
+    return;
   if (page(from.in, endpoint, p2p_.link->self()) == nullptr) return;
   const StridedBuffer here = receive.strided_buffer();
   if (here.listed()) return;  // large.hpp, 3

@@ -208,9 +208,12 @@ class LargeMessages {
   bool is_streamed_to(int endpoint, Count bytes);
   bool is_streamed_from(int endpoint, Count bytes);
   /// Whether a message is rather streamed than sent in cells that pass between the two ranks, though it is
-  /// this one's turn: that takes as long, and less where messages go both ways at the same time.
+  /// this one's turn. Where messages go both ways at the same time, shorter ones go in cells.
   bool is_streamed_in_turn(int endpoint, Count bytes) {
-    return bytes >= kStreamedInTurnBytesMin && is_streamed_to(endpoint, bytes);
+    if (bytes < LinePace::kBytesMin || !is_local(endpoint)) return false;
+    note_exchange(endpoint);
+    return (bytes >= kExchangedBytesMin || !(exchanging_ || peer(endpoint).exchanges > 0)) &&
+           is_streamed_to(endpoint, bytes);
   }
   /// A message is to be opened. True: it counts, and has to be taken back if it is not opened.
   bool write_sample(int endpoint, Count bytes);
@@ -250,7 +253,7 @@ class LargeMessages {
     MemoryKey buffer;
   };
   static constexpr std::uint32_t kNotedMax = 16;
-  static constexpr Count kStreamedInTurnBytesMin = 64 * 1024;
+  static constexpr Count kExchangedBytesMin = 64 * 1024;
   /// Those of one rank, as posted.
   struct FarReceives {
     explicit FarReceives(std::uint64_t sent) : noted_from(static_cast<std::uint32_t>(sent)) {}
@@ -274,14 +277,14 @@ class LargeMessages {
     std::array<std::uint32_t, kAsides> aside_states{};  // of each, while nobody has the message
     std::uint32_t open_lines = 0;                       // bit: in->receives that are not free
     std::uint32_t serial_next = 0;
-    std::uint64_t published = 0;    // what in->processed says
-    LinePace pace;                  // of lines from it
-    std::uint32_t opened = 0;       // messages to it that may be sampled
-    std::uint32_t arrived = 0;      // the same from it
-    std::uint32_t written = 0;      // what out->sample says
-    std::uint32_t loaded = 0;       // what in->sample said last
-    RequestId posted = 0;           // of the last receive from it that might have been advertised
-    bool exchanges = false;         // that one was open when this rank sent to it last
+    std::uint64_t published = 0;  // what in->processed says
+    LinePace pace;                // of lines from it
+    std::uint32_t opened = 0;     // messages to it that may be sampled
+    std::uint32_t arrived = 0;    // the same from it
+    std::uint32_t written = 0;    // what out->sample says
+    std::uint32_t loaded = 0;     // what in->sample said last
+    RequestId posted = 0;         // the last receive from it of a long message
+    int exchanges = 0;            // above 0: lately such a receive was open when this rank sent to it
     bool sent_since_posted = false;
     bool is_shown_waiting = false;  // in->open says that this rank waits
     bool is_told_waiting = false;   // out->sender_waits says so
@@ -323,6 +326,7 @@ class LargeMessages {
 
   // lines.cpp
   Lines lines_to(int endpoint);
+  void note_exchange(int endpoint);
   Lines lines_from(int endpoint);
   void add_sample(int endpoint, std::int64_t ns);
   bool is_measured(int endpoint, Count bytes);

@@ -1,4 +1,6 @@
 // LargeMessages: how far cache lines travel between this rank and others, and what follows (line_pace.hpp).
+#include <algorithm>
+
 #include "base/copy.hpp"
 #include "node/node.hpp"
 #include "p2p/large/large.hpp"
@@ -30,6 +32,17 @@ Lines LargeMessages::lines_from(int endpoint) {
   Peer& from = peer(endpoint);
   if (from.pace.lines() != Lines::kUnknown || from.out == nullptr) return from.pace.lines();
   return from.out->lines.load(std::memory_order_relaxed);
+}
+
+/// A long message is to be sent: whether a receive of one from that rank is open, as it is where both send at
+/// the same time. It may be over already where that one was first, so some that are count for more.
+void LargeMessages::note_exchange(int endpoint) {
+  constexpr int kKeptFor = 8;
+  Peer& to = peer(endpoint);
+  const ReceiveRequest* const posted = p2p_.receives.find(to.posted);
+  const bool is_open = posted != nullptr && posted->queue != nullptr;
+  to.exchanges = is_open ? kKeptFor : std::max(0, to.exchanges - 1);
+  to.sent_since_posted = true;
 }
 
 bool LargeMessages::write_sample(int endpoint, Count bytes) {
@@ -82,7 +95,7 @@ void LargeMessages::add_sample(int endpoint, std::int64_t ns) {
 }
 
 bool LargeMessages::is_measured(int endpoint, Count bytes) {
-  if (bytes <= p2p_.table.eager_bytes_max || !is_local(endpoint)) return false;
+  if (bytes < LinePace::kBytesMin || !is_local(endpoint)) return false;
   const DistanceTable& table = table_for(endpoint);
   return table.streams_far_lines_only && bytes >= table.stream_bytes_min;
 }

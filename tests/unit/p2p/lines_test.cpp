@@ -126,5 +126,52 @@ TEST(Lines, AreNotLookedAtWhereNothingFollowsFromThem) {
   }
 }
 
+constexpr std::size_t kExchangedBytes = 100'000;
+
+/// Rank 0 posts a receive, sends a message of its own meanwhile if `both_send`, and then gets one from
+/// rank 1. Returns how many of these were written into its receive, after the first; or 1 as soon as one was.
+std::uint64_t written_into_receives(bool both_send, int rounds) {
+  LookedAtClock clock;
+  clock.line_ns = kFarNs;
+  std::uint64_t written = 0;
+  std::atomic<bool> is_over = false;
+  run_ranks(
+      2,
+      [&](Process& process) {
+        Rank on(process);
+        Bytes go, buffer(kExchangedBytes, static_cast<std::uint8_t>(on.rank)), own = buffer;
+        const auto bytes = static_cast<Count>(kExchangedBytes);
+        Status status;
+        std::uint64_t first = 0;
+        for (int round = 0; round < rounds && !is_over; ++round) {
+          Request* request = nullptr;
+          if (on.rank == 0) {
+            ASSERT_EQ(api::irecv(process, buffer.data(), bytes, on.byte, 1, 5, on.world, &request), 0);
+            on.send(go, 1, 1);
+            if (both_send) ASSERT_EQ(api::send(process, own.data(), bytes, on.byte, 1, 5, on.world), 0);
+            ASSERT_EQ(on.wait(request, &status), 0);
+            EXPECT_EQ(buffer, Bytes(kExchangedBytes, 1));
+            if (round == 0) first = received(on, Way::kSenderWrite);
+            written = received(on, Way::kSenderWrite) - first;
+            is_over = written > 0;
+            on.send(go, 1, 2);
+          } else {
+            on.recv(go, 0, 1);
+            if (both_send)
+              ASSERT_EQ(api::recv(process, buffer.data(), bytes, on.byte, 0, 5, on.world, &status), 0);
+            ASSERT_EQ(api::send(process, own.data(), bytes, on.byte, 0, 5, on.world), 0);
+            on.recv(go, 0, 2);
+          }
+        }
+      },
+      options_of(clock, ProcessorMaker::kAmd));
+  return written;
+}
+
+TEST(Lines, AReceiveIsAdvertisedUnlessBothRanksSendAtTheSameTime) {
+  EXPECT_EQ(written_into_receives(false, 1000), 1u);
+  EXPECT_EQ(written_into_receives(true, 50), 0u);
+}
+
 }  // namespace
 }  // namespace tasuki::test
