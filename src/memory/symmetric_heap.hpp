@@ -70,6 +70,9 @@ class SymmetricHeap {
                                     : std::pair<SymmetricAddress, std::uint64_t>();
   }
 
+  /// Whether what this rank allocates is global: then allocate_symmetric() gives some while there is any.
+  bool exists() const { return own_.bytes != 0; }
+
   /// `bytes` > 0 of memory, global where that can be had. `alignment` is a power of two and a multiple of a
   /// pointer's. Null when there is none at all.
   virtual void* allocate(std::size_t bytes, std::size_t alignment);

@@ -40,6 +40,14 @@ def test_a_sender_does_not_wait_for_a_late_receiver(mpiexec, build, ranks, how):
     assert done.stdout == "late: right\n", done.text
 
 
+@pytest.mark.parametrize("ranks", RANKS[1:])
+@pytest.mark.parametrize("heap", ["global", "private"])
+@pytest.mark.parametrize("environment", [{}, {"TASUKI_PROTOCOL_STREAM_BYTES_MIN": "16k"}])
+def test_what_goes_at_once_waits_for_no_receiver(mpiexec, build, ranks, heap, environment):
+    done = mpiexec("-n", ranks, "--heap", heap, build("ahead.c"), environment=environment)
+    assert done.returncode == 0 and done.stdout == "ahead: right\n", done.text
+
+
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_threads_talk_at_once(run, ranks):
     done = run("threads.c", ranks)

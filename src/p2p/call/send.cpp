@@ -218,8 +218,10 @@ void PointToPoint::begin(SendRequest& request) {
   const Count bytes = request.cursor.total_bytes();
   const bool is_its_turn = is_turn(request.endpoint, bytes);
   request.protocol = choose(bytes, request.mode == SendMode::kSynchronous, is_its_turn, table);
+  // A blocking call may not wait longer than with cells.
   if (request.protocol == Protocol::kEager && !is_its_turn &&
-      table.eager_bytes_max == kEagerBytesMaxDefault && large->is_streamed_in_turn(request.endpoint, bytes))
+      table.eager_bytes_max == kEagerBytesMaxDefault && large->is_streamed_in_turn(request.endpoint, bytes) &&
+      (!request.may_be_set_aside || large->can_set_aside(request.endpoint)))
     request.protocol = Protocol::kLong;
   // A round trip between hosts takes longer than a copy of what one packet carries.
   if (request.protocol == Protocol::kLong && bytes <= link->piece_bytes(request.endpoint) &&

@@ -167,6 +167,8 @@ class LargeMessages {
   bool has_all_set_aside(int endpoint) {
     return is_local(endpoint) && peer(endpoint).asides_used == kAllAsides;
   }
+  /// Whether one more can be, which the receiver may not have asked for yet.
+  bool can_set_aside(int endpoint) { return memory_.exists() && !has_all_set_aside(endpoint); }
   /// Sets a message aside whose receiver has not come for about as long as a copy takes. True: the send
   /// buffer is free, and the request goes on without its call.
   bool set_aside(SendRequest& send);
