@@ -126,13 +126,14 @@ LargeMessages::Advertised LargeMessages::claim(SendRequest& send) {
 // ----- the receiver ----------------------------------------------------------------------------------------
 
 void LargeMessages::posted(ReceiveRequest& receive) {
-  if (!p2p_.table.advertised_receives || receive.source == kAnySource || exchanging_) return;
+  if (receive.source == kAnySource || exchanging_) return;
   const int endpoint = receive.comm->endpoint(receive.source);
-  if (!is_local(endpoint)) return posted_far(receive, endpoint);
+  const bool may_advertise = p2p_.table.advertised_receives;
+  if (!is_local(endpoint)) return may_advertise ? posted_far(receive, endpoint) : void();
   Peer& from = peer(endpoint);
   if (receive.capacity() >= LinePace::kBytesMin) from.posted = p2p_.receives.id(&receive);
   if (!std::exchange(from.sent_since_posted, false)) from.exchanges = 0;
-  if (p2p_.peer(endpoint).expects_at_once) return;
+  if (!may_advertise || p2p_.peer(endpoint).expects_at_once) return;
   // Two ranks that send to each other at the same time had better both ask: who finds a receive copies at
   // once, and answers only then.
   if (from.exchanges > 0 && receive.capacity() >= kExchangedBytesMin &&
