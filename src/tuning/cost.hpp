@@ -29,7 +29,7 @@ struct Cost {
   double copied_bytes = 0;         // by the busiest rank, in its own memory; contiguous data, not in place
   double levels = 1;               // messages from the first rank to the last one, if it is one-way
   bool one_way = false;            // no rank waits for one that depends on it: successive calls overlap
-  bool in_pairs = false;           // who sends to a rank gets from it meanwhile
+  bool in_pairs = false;           // who sends to a rank gets from it, too
   bool unordered = false;          // no message needs another one's data: between nodes all travel at once
 };
 

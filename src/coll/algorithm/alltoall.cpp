@@ -36,6 +36,7 @@ Cost alltoall_pairwise_cost(int size, double block_bytes) {
           .bytes = others * block_bytes,
           .total_bytes = size * others * block_bytes,
           .copied_bytes = block_bytes,
+          .in_pairs = true,
           .unordered = true};
 }
 
@@ -85,7 +86,6 @@ Cost alltoall_exchange_cost(int size, double block_bytes, Count window_bytes) {
   Cost cost = alltoall_pairwise_cost(size, block_bytes);
   const bool one_round = 2 * (cost.bytes - block_bytes) < static_cast<double>(window_bytes);
   if (size > 2 && !one_round) cost.steps = size;
-  cost.in_pairs = true;
   cost.unordered = one_round;
   cost.copied_bytes = cost.bytes;
   return cost;

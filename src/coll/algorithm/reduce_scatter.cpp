@@ -80,7 +80,8 @@ Cost reduce_scatter_pairwise_cost(int size, double bytes) {
           .total_bytes = others * bytes,
           .reduced_bytes = others * bytes / size,
           .total_reduced_bytes = others * bytes,
-          .copied_bytes = bytes / size};
+          .copied_bytes = bytes / size,
+          .in_pairs = true};
 }
 
 void reduce_scatter_halving(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts) {
