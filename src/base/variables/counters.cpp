@@ -119,9 +119,8 @@ constexpr CounterRow kRows[] = {
     {"line_samples", kCounter, kTunerBasic, Part::kProtocol, offsetof(Counters, line_samples),
      "cache lines of other ranks whose loads were timed, to see how far lines travel"},
     {"line_changes", kCounter, kTunerBasic, Part::kProtocol, offsetof(Counters, line_changes),
-     "how often another rank's lines were found to travel far, or no longer: long messages go past the "
-     "caches "
-     "while they do"},
+     "how often another rank's lines were found to travel far, or no longer: while they do long messages go "
+     "past the caches"},
     {"ranks_of_far_lines", kLevel, kTunerBasic, Part::kProtocol, offsetof(Counters, ranks_of_far_lines),
      "ranks whose lines travel far to this one, though their processors are said to share a cache"},
     {"buffered_bytes", kLevel, kUserDetail, Part::kProtocol, offsetof(Counters, buffered_bytes),

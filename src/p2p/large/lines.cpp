@@ -35,7 +35,8 @@ Lines LargeMessages::lines_from(int endpoint) {
 }
 
 /// A long message is to be sent: whether a receive of one from that rank is open, as it is where both send at
-/// the same time. It may be over already where that one was first, so some that are count for more.
+/// the same time. It may be over already where that one was first, so an exchange is remembered for some
+/// looks, of which a message takes up to three.
 void LargeMessages::note_exchange(int endpoint) {
   constexpr int kKeptFor = 8;
   Peer& to = peer(endpoint);
