@@ -83,7 +83,8 @@ def show(console, ranks, state, found, names):
         cells = [time_text(min(of_all[name])) if name in of_all else "" for name in names]
         cells += [ratio_text(of_all, statistic) for statistic in (min, statistics.median)]
         table.add_row(operation, bytes_text(size), *cells)
-    table.rows and console.print(table)
+    if table.rows:
+        console.print(table)
 
 
 def main():

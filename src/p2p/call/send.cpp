@@ -283,7 +283,8 @@ bool PointToPoint::push_message(SendRequest& request) {
   PackCursor& cursor = request.cursor;
   if (!request.opened) {
     if (request.note != nullptr && !checks->push_seal(request)) return false;
-    const bool is_sampled = large->write_sample(to, cursor.total_bytes());
+    const Count bytes = cursor.total_bytes();
+    const bool is_sampled = bytes >= LinePace::kBytesMin && large->write_sample(to, bytes);
     switch (request.protocol) {
       case Protocol::kShort:
         request.opened = write_short(*link, to, request.envelope, request.buffer, cursor);

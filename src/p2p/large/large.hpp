@@ -207,8 +207,12 @@ class LargeMessages {
 
   // --- how far cache lines travel between this rank and another one of the node ---
   /// Whether what is written for that rank, or by it for this one, goes past the writer's caches.
-  bool is_streamed_to(int endpoint, Count bytes);
-  bool is_streamed_from(int endpoint, Count bytes);
+  bool is_streamed_to(int endpoint, Count bytes) {
+    return is_streamed(endpoint, bytes, &LargeMessages::lines_to);
+  }
+  bool is_streamed_from(int endpoint, Count bytes) {
+    return is_streamed(endpoint, bytes, &LargeMessages::lines_from);
+  }
   /// Whether a message is rather streamed than sent in cells that pass between the two ranks, though it is
   /// this one's turn. Where messages go both ways at the same time, shorter ones go in cells.
   bool is_streamed_in_turn(int endpoint, Count bytes) {
@@ -327,6 +331,7 @@ class LargeMessages {
   void retire(const CooperativeCopy& copy);
 
   // lines.cpp
+  bool is_streamed(int endpoint, Count bytes, Lines (LargeMessages::*lines)(int));
   Lines lines_to(int endpoint);
   void note_exchange(int endpoint);
   Lines lines_from(int endpoint);

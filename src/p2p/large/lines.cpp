@@ -1,7 +1,6 @@
 // LargeMessages: how far cache lines travel between this rank and others, and what follows (line_pace.hpp).
 #include <algorithm>
 
-#include "base/copy.hpp"
 #include "node/node.hpp"
 #include "p2p/large/large.hpp"
 #include "p2p/point_to_point.hpp"
@@ -9,16 +8,10 @@
 
 namespace tasuki {
 
-bool LargeMessages::is_streamed_to(int endpoint, Count bytes) {
+bool LargeMessages::is_streamed(int endpoint, Count bytes, Lines (LargeMessages::*lines)(int)) {
   const DistanceTable& table = table_for(endpoint);
   if (bytes < table.stream_bytes_min) return false;
-  return !table.streams_far_lines_only || lines_to(endpoint) != Lines::kNear;
-}
-
-bool LargeMessages::is_streamed_from(int endpoint, Count bytes) {
-  const DistanceTable& table = table_for(endpoint);
-  if (bytes < table.stream_bytes_min) return false;
-  return !table.streams_far_lines_only || lines_from(endpoint) != Lines::kNear;
+  return !table.streams_far_lines_only || (this->*lines)(endpoint) != Lines::kNear;
 }
 
 /// The receiver has seen them, or else this rank the ones that come from it.
