@@ -19,7 +19,7 @@ constexpr double kSampleSeconds =
 constexpr int kSamplesAimed = 200;     // a sample takes so much of the budget, where the operation permits
 constexpr int kSamplesMin = 20;        // before a case counts as settled
 constexpr double kOverBudgetMax = 10;  // slow operations: give up kSamplesForInterval at so many budgets
-constexpr int kSamplesLeast = 3;
+constexpr std::size_t kSamplesLeast = 3;  // in every row
 constexpr double kAheadFirst = 20e-6, kAheadMax = 20e-3;
 constexpr double kLateMin = 2e-6;  // later than that is late, or than this part of a sample …
 constexpr double kLatePart = 0.05;
@@ -52,11 +52,15 @@ class Judge {
   double ahead() const { return ahead_; }
 
   void take(const Sample& sample) {
-    if (sample.late > late_limit_ && late_in_turn_ < kLateInTurn) {
+    const bool is_late = sample.late > late_limit_;
+    if (is_late && !finding_ && is_over()) {
+      done_ = seconds_.size() >= kSamplesLeast;
+      if (done_) return;
+    } else if (is_late && late_in_turn_ < kLateInTurn) {
       take_late();
       return;
     }
-    if (sample.late > late_limit_) ++late_kept_;
+    if (is_late) ++late_kept_;
     late_in_turn_ = 0;
     if (finding_) {
       find_rounds(sample);
@@ -79,6 +83,9 @@ class Judge {
  private:
   double spent() const { return monotonic_seconds() - began_; }
 
+  /// Late samples are not taken again any more: they count, as long as there are too few.
+  bool is_over() const { return spent() > kOverBudgetMax * limits_.budget_seconds; }
+
   bool is_enough() const { return seconds_.size() >= kSamplesForInterval; }
 
   bool is_narrow() const {
@@ -94,7 +101,6 @@ class Judge {
       ahead_ = std::min(kAheadMax, ahead_ * 1.5);
       if (crowded_) late_limit_ *= 1.5;
     }
-    done_ = spent() > kOverBudgetMax * limits_.budget_seconds && !seconds_.empty();
   }
 
   /// The samples while rounds grow are the warm-up. The shortest round counts: what disturbs one makes it
@@ -122,7 +128,7 @@ class Judge {
       settled = is_narrow();
       next_look_ = n + n / 8 + 1;
     }
-    done_ = settled || (is_enough() ? budgets > 1 : budgets > kOverBudgetMax && n >= kSamplesLeast);
+    done_ = settled || (is_enough() ? budgets > 1 : is_over() && seconds_.size() >= kSamplesLeast);
   }
 
   Limits limits_;

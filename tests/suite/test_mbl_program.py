@@ -334,6 +334,13 @@ def test_ranks_that_come_late_have_their_samples_taken_again(cases, disturb):
     assert row["checked"] is True and len(row["seconds"]) >= 3, row
 
 
+def test_a_row_has_three_samples_however_late_the_ranks(cases, disturb):
+    """Late ones count when ten budgets are spent, and a note says how many do."""
+    words = (*cases(f"{PINGPONG} 8"), "--budget", "0.00001", "--width", "1e-9")
+    row = rows_of(mbl(2, *words, environment=disturb("always_late")))[0]
+    assert 3 <= len(row["seconds"]) <= 6 and row["notes"]["late_kept"] >= 1, row
+
+
 def test_a_late_rank_that_ends_the_budget_leaves_a_row_that_says_what_it_is(cases, disturb):
     words = (*cases(f"{PINGPONG} 8"), "--budget", "0.01", "--width", "1")
     row = rows_of(mbl(2, *words, environment=disturb("late_once")))[0]
