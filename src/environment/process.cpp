@@ -126,14 +126,15 @@ void load_tuning(Process& process, ProcessorMaker maker) {
   const char* text = process.launcher.tuning_table();
   Table table;
   table.parameters = built_in_parameters(process, maker);
-  process.collectives->selector.set_table(table);
+  process.collectives->selector.set_table(table, near_parameters_of(maker, table.parameters));
   if (text == nullptr ? file.empty() : *text == '\0') return;
   std::string error;
   const bool foreign_allowed = process.config.tuning_foreign != 0;
   if (text != nullptr ? take_table(file, text, &table, &error)
                       : load_table(file, foreign_allowed, &table, &error)) {
     take_thresholds(*process.p2p, table.parameters);
-    process.collectives->selector.set_table(std::move(table));
+    const Parameters near_parameters = without_streaming(table.parameters);
+    process.collectives->selector.set_table(std::move(table), near_parameters);
   } else if (process.rank == 0) {
     std::fprintf(stderr, "tasuki: TASUKI_TUNING_FILE: %s; the built-in parameters are used\n", error.c_str());
   }

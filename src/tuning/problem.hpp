@@ -37,6 +37,9 @@ struct Problem {
 
   bool several_jobs = false;  // whose tables of parameters may differ
 
+  bool near_lines =
+      false;  // cache lines were found to travel near between the ranks (protocol/line_pace.hpp)
+
   int nodes = 1;                    // that the ranks are on
   int node_ranks_max = 1;           // ranks on the node that has the most
   bool consecutive = true;          // the ranks of each node follow one another in the communicator

@@ -110,7 +110,7 @@ Count next_shown(Count shown) {
 
 Selection choice_for(const Problem& problem, const Selector& selector) {
   const Wanted wanted = selector.wanted(problem);
-  return choose(candidates_of(problem.operation), problem, selector.parameters(), wanted);
+  return choose(candidates_of(problem.operation), problem, selector.parameters_for(problem), wanted);
 }
 
 }  // namespace

@@ -63,10 +63,13 @@ class Selector {
   const Parameters& parameters() const { return parameters_; }
   /// What all ranks have alike: where they are of several jobs, what is built in.
   const Parameters& parameters_for(const Problem& problem) const {
-    return problem.several_jobs ? kBuiltIn : parameters_;
+    if (problem.several_jobs) return kBuiltIn;
+    return problem.near_lines ? near_parameters_ : parameters_;
   }
-  void set_table(Table table) {
+  /// `near_parameters`: of ranks whose lines are known to travel near.
+  void set_table(Table table, const Parameters& near_parameters) {
     parameters_ = table.parameters;
+    near_parameters_ = near_parameters;
     measured_ = std::move(table.choices);
     forget();
   }
@@ -93,7 +96,7 @@ class Selector {
   static std::size_t slot_of(const Problem& problem);
 
   const Process& process_;
-  Parameters parameters_;
+  Parameters parameters_, near_parameters_;
   std::vector<MeasuredChoice> measured_;
   std::array<Remembered, kSlots> memory_{}, parts_{};
   std::unique_ptr<SelectionExplainer> explainer_;  // null where the user does not want to know

@@ -29,12 +29,17 @@ void set_flag_limits(NodeSegment& segment) {
   any.flags = true;
   NodeSegment::Explain explain;
   if (collectives.selector.explains()) {
-    explain = [&collectives, any](FlagOperation operation, Count bytes) {
-      explain_flag_collective(any, operation, bytes, collectives.selector);
+    explain = [&collectives, &segment, any](FlagOperation operation, Count bytes) {
+      Problem now = any;
+      now.near_lines = segment.near_lines();
+      explain_flag_collective(now, operation, bytes, collectives.selector);
     };
   }
-  const auto price = [&] { return flag_limits_for(any, collectives.selector); };
-  segment.set_flag_limits(collectives.flag_limits.find(any, price), std::move(explain));
+  const auto limits = [&](bool near_lines) {
+    any.near_lines = near_lines;
+    return collectives.flag_limits.find(any, [&] { return flag_limits_for(any, collectives.selector); });
+  };
+  segment.set_flag_limits(limits(false), limits(true), std::move(explain));
 }
 
 NodeSegment* try_to_make_node_segment(Comm& comm) {

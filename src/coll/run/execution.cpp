@@ -83,7 +83,9 @@ Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm 
   problem.processors = sharing_of(comm).processors;
   problem.several_jobs = sharing_of(comm).several_jobs;
   problem.extents = extents_of(comm);
-  problem.node_segment = problem.blocking && node_segment_of(comm) != nullptr;
+  const NodeSegment* const segment = problem.blocking ? node_segment_of(comm) : nullptr;
+  problem.node_segment = segment != nullptr;
+  problem.near_lines = segment != nullptr && segment->near_lines();
   problem.composed = problem.blocking && may_have_hierarchy(comm);
   return problem;
 }

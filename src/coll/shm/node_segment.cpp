@@ -11,6 +11,8 @@
 #include "coll/schedule/bound_schedule.hpp"
 #include "job/launcher.hpp"
 #include "memory/symmetric_heap.hpp"
+#include "p2p/large/large.hpp"
+#include "p2p/point_to_point.hpp"
 
 namespace tasuki {
 namespace {
@@ -39,7 +41,8 @@ NodeSegment::NodeSegment(Comm& comm, NodeSegments& segments)
       segments_(&segments),
       rank_(comm.rank),
       size_(comm.size()) {
-  flag_bytes_max_.fill(kNeverByFlags);
+  for (FlagLimits& limits : limits_) limits.fill(kNeverByFlags);
+  take_limits();
   const std::size_t bytes = sizeof(SegmentBlock) + kShifts * kShiftBytes;
   memory_ = process_.symmetric_heap->allocate(bytes, alignof(SegmentBlock));
   if (memory_ == nullptr) return;
@@ -226,6 +229,36 @@ void NodeSegment::wait_for_room(std::uint64_t depth) {
     stop_waiting();
   }
   least_left_ = find_least_left();
+}
+
+/// Of member 0: what it knows counts from a collective on to which nobody has come. What counted before has
+/// to be everybody's already.
+void NodeSegment::tell_lines() {
+  const std::uint64_t told = own_->lines_word.load(std::memory_order_relaxed);
+  if (number_ % kLines != 0 || number_ < LinesWord::from_of(told) + LinesWord::kAhead) return;
+  LargeMessages& large = *process_.p2p->large;
+  bool near = false, far = false;
+  for (const Member& member : members_) {
+    const Lines lines = large.lines_between(member.endpoint);
+    near = near || lines == Lines::kNear;
+    far = far || lines == Lines::kFar;
+  }
+  const bool are_near = near && !far;
+  if (are_near == LinesWord::is_near(told)) return;
+  own_->lines_word.store(LinesWord::make(number_ + LinesWord::kAhead + 1, are_near),
+                         std::memory_order_release);
+}
+
+void NodeSegment::take_lines(std::uint64_t word) {
+  if (number_ + 1 < LinesWord::from_of(word)) return;
+  lines_ = word;
+  take_limits();
+}
+
+void NodeSegment::take_limits() {
+  explained_bytes_max_ = limits_[near_lines() ? 1 : 0];
+  flag_bytes_max_ = explained_bytes_max_;
+  if (explain_) flag_bytes_max_.fill(kNeverByFlags);
 }
 
 bool NodeSegment::takes_flags_and_explains(FlagOperation operation, Count bytes) {

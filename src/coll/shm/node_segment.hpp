@@ -34,7 +34,9 @@
 //  - 1 has published at least n - kLeavesTold, which is enough for any member's collective n: no member waits
 //  for room of the member that is furthest behind, so none waits for ever.
 //  4. No rank touches a block that it has released.
-//  5. A member's word is not trusted: data() and bytes() give what lies in its block, whatever the word says;
+//  5. Member 0 says how far lines travel (LinesWord), from a collective on that no member can have come to
+//  yet: each reads it before, so all choose alike.
+//  6. A member's word is not trusted: data() and bytes() give what lies in its block, whatever the word says;
 //  a
 //     member that waits for long checks whether the word can be what it is.
 #pragma once
@@ -105,12 +107,23 @@ struct LineWord {
 };
 static_assert(kInlineBytes < Count{LineWord::kInPage});
 
+/// Whether lines were found to travel near between the members, and from which collective on that counts. No
+/// member is so many collectives ahead of another one, nor further: it has left as many as there are lines.
+struct LinesWord {
+  static constexpr std::uint64_t kAhead = 2 * kLines;
+  static_assert(kAhead % kLeavesTold == 0);
+  static constexpr std::uint64_t make(std::uint64_t from, bool near) { return from << 1 | (near ? 1 : 0); }
+  static constexpr std::uint64_t from_of(std::uint64_t word) { return word >> 1; }
+  static constexpr bool is_near(std::uint64_t word) { return (word & 1) != 0; }
+};
+
 /// A member's part of the node segment. All zero at first, but for the pages.
 struct SegmentBlock {
   FlagLine lines[kLines];
   alignas(64)
       std::atomic<std::uint64_t> left;  // writer: owner; the last collective that it published to have left
   alignas(64) std::atomic<std::uint32_t> awaited;  // writer: owner; seq_cst; what it may sleep for, see below
+  std::atomic<std::uint64_t> lines_word;           // writer: owner, member 0; LinesWord; release
   alignas(64) std::atomic<std::uint32_t> released;  // writers: the other members, each once
   SegmentPage pages[kPages];
 };
@@ -164,6 +177,9 @@ class NodeSegment {
   int size() const { return size_; }
   /// Of the collective that was entered last.
   std::uint64_t number() const { return number_; }
+  /// Whether cache lines were found to travel near between the members (protocol/line_pace.hpp): in the next
+  /// collective, alike at all.
+  bool near_lines() const { return LinesWord::is_near(lines_); }
   /// What this rank shows to the others.
   SegmentBlock& own_block() { return *own_; }
 
@@ -172,12 +188,12 @@ class NodeSegment {
 
   /// Alike at all members; no collective is flag-based until they are set. Where the user wants explanations,
   /// no collective is within the limits that every call looks at, so that other users pay nothing for them.
-  void set_flag_limits(const FlagLimits& limits, Explain explain) {
-    explained_bytes_max_ = limits;
-    flag_bytes_max_ = limits;
-    if (explain) flag_bytes_max_.fill(kNeverByFlags);
+  /// `near_limits`: while near_lines().
+  void set_flag_limits(const FlagLimits& limits, const FlagLimits& near_limits, Explain explain) {
+    limits_ = {limits, near_limits};
     explain_ = std::move(explain);
     explained_ = {};
+    take_limits();
   }
   bool takes_flags(FlagOperation operation, Count bytes) {
     if (bytes <= flag_bytes_max_[static_cast<std::size_t>(operation)]) [[likely]]
@@ -337,12 +353,19 @@ class NodeSegment {
     }
   }
   void tell_left() {
+    if (rank_ == 0) tell_lines();
     store(own_->left, number_);
     wake_waiters();
+    const std::uint64_t word = members_[0].block->lines_word.load(std::memory_order_acquire);
+    if (word != lines_) [[unlikely]]
+      take_lines(word);
   }
   /// Of a member for which this rank waits without end: ends the job where its line cannot be what it is.
   [[gnu::cold]] void check_line(int member) const;
   [[gnu::cold]] void check_left(int member) const;
+  void tell_lines();
+  [[gnu::cold]] void take_lines(std::uint64_t word);
+  void take_limits();
   [[gnu::cold]] bool takes_flags_and_explains(FlagOperation operation, Count bytes);
   void find_kernel(const Op& op, const Datatype& datatype);
   template <class Done>
@@ -363,6 +386,8 @@ class NodeSegment {
   std::uint64_t place_ = 0;       // of the data: LineWord::kInPage or 0
   std::uint64_t least_left_ = 0;  // all others have left this one; there may be more
   SegmentBlock* own_ = nullptr;
+  std::uint64_t lines_ = 0;           // LinesWord, which counts
+  std::array<FlagLimits, 2> limits_;  // far, near
   FlagLimits flag_bytes_max_;
   FlagLimits explained_bytes_max_;
   Explain explain_;                                         // null: the user wants none

@@ -230,6 +230,8 @@ class LargeMessages {
   /// there, and after that was seen. `bytes`: of what they move.
   void write_line(int endpoint, Count bytes);
   void load_line(int endpoint, Count bytes);
+  /// What this rank knows of the lines between that one and itself.
+  Lines lines_between(int endpoint);
 
   // --- advertised receives between nodes ---
   void advertised(const Packet& packet);

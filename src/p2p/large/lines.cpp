@@ -27,6 +27,10 @@ Lines LargeMessages::lines_from(int endpoint) {
   return from.out->lines.load(std::memory_order_relaxed);
 }
 
+Lines LargeMessages::lines_between(int endpoint) {
+  return is_local(endpoint) ? lines_from(endpoint) : Lines::kUnknown;
+}
+
 /// A long message is to be sent: whether a receive of one from that rank is open, as it is where both send at
 /// the same time. It may be over already where that one was first, so an exchange is remembered for some
 /// looks, of which a message takes up to three.

@@ -21,6 +21,7 @@
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/call/api.hpp"
+#include "support/line_clock.hpp"
 #include "support/world.hpp"
 
 namespace tasuki {
@@ -193,6 +194,62 @@ TEST_P(NodeSegmentUnderLoad, NoRankSleepsForEverAndNothingIsWrittenOver) {
 INSTANTIATE_TEST_SUITE_P(Sizes, NodeSegmentUnderLoad,
                          testing::Combine(testing::Values(2, 3, 4, 8),
                                           testing::Values(Network::kSharedMemory, Network::kInproc)));
+
+/// So many long messages between rank 0 and each other rank, one way.
+void send_long_ones(Comm& comm, int count, bool to_zero) {
+  Datatype& byte = *static_cast<Datatype*>(comm.process.objects->predefined[kMpiByte]);
+  std::vector<std::byte> buffer(40'000);
+  for (int other = 1; other < comm.size(); ++other) {
+    if (comm.rank != 0 && comm.rank != other) continue;
+    const int peer = comm.rank == 0 ? other : 0;
+    for (int i = 0; i < count; ++i) {
+      if ((comm.rank == 0) != to_zero) {
+        ASSERT_EQ(api::ssend(comm.process, buffer.data(), 40'000, &byte, peer, i, &comm), 0);
+      } else {
+        Status status;
+        ASSERT_EQ(api::recv(comm.process, buffer.data(), 40'000, &byte, peer, i, &comm, &status), 0);
+      }
+    }
+  }
+}
+
+TEST(NodeSegment, AllKnowAlikeInWhichCollectiveLinesBeginToTravelNear) {
+  constexpr int kTimes = 600;
+  for (const auto& [size, to_zero] : {std::pair{2, true}, {2, false}, {3, true}, {8, false}}) {
+    test::LookedAtClock clock;
+    std::vector<std::vector<char>> told(static_cast<std::size_t>(size));
+    WorldOptions options = test::options_of(clock, ProcessorMaker::kAmd);
+    options.config.spin_count = 0;
+    run_ranks(
+        size,
+        [&, size = size, to_zero = to_zero](Process& process) {
+          Comm& world = *process.objects->world;
+          NodeSegment& segment = *node_segment_of(world);
+          std::mt19937 same(7), random(static_cast<unsigned>(process.rank));
+          EXPECT_FALSE(segment.near_lines()) << "nothing is known";
+          for (const std::int64_t ns : {test::kNearNs, test::kFarNs, test::kNearNs}) {
+            clock.line_ns = ns;
+            send_long_ones(world, 100, to_zero);
+            for (int number = 1; number <= kTimes; ++number) {
+              const int root = number % 100 < 70 ? 1 : static_cast<int>(same() % static_cast<unsigned>(size));
+              told[static_cast<std::size_t>(process.rank)].push_back(segment.near_lines());
+              segment.enter();
+              delay(random);
+              if (world.rank == root) {
+                segment.room(8);
+                segment.publish(1, 8);
+              } else {
+                segment.await(root, 1);
+              }
+              segment.leave();
+            }
+            EXPECT_EQ(segment.near_lines(), ns == test::kNearNs) << size << " ranks, to rank 0: " << to_zero;
+          }
+        },
+        options);
+    for (int rank = 1; rank < size; ++rank) EXPECT_EQ(told[static_cast<std::size_t>(rank)], told[0]);
+  }
+}
 
 TEST(NodeSegment, WaitsGoOnWithOtherThings) {
   run_ranks(2, [](Process& process) {

@@ -4,15 +4,13 @@
 
 #include <atomic>
 
-#include "base/system/clock.hpp"
 #include "p2p/large/large.hpp"
 #include "p2p/large_support.hpp"
 #include "protocol/line_pace.hpp"
+#include "support/line_clock.hpp"
 
 namespace tasuki::test {
 namespace {
-
-constexpr std::int64_t kNearNs = 20, kFarNs = 110;
 
 TEST(LinePace, IsFoundFromTheFirstSamplesAndKeptAgainstAFew) {
   LinePace pace;
@@ -41,27 +39,7 @@ TEST(LinePace, ARankThatWasInterruptedWhileItLookedSaysNothing) {
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(pace.add(i % 4 == 0 ? 50'000'000 : kNearNs));
 }
 
-/// Each look at it takes a moment more than the one before, by how long a line is to take.
-class LookedAtClock final : public Clock {
- public:
-  std::int64_t now_ns() const override {
-    thread_local std::int64_t last_ns = 0, step_ns = 0;
-    step_ns += line_ns.load(std::memory_order_relaxed);
-    return last_ns += step_ns;
-  }
-  std::atomic<std::int64_t> line_ns = kNearNs;
-};
-
 constexpr std::size_t kLongBytes = 40'000;
-
-WorldOptions options_of(const Clock& clock, ProcessorMaker maker) {
-  WorldOptions options;
-  options.clock = &clock;
-  options.config = {.distance = 1 + static_cast<int>(Distance::kCache),
-                    .processor = processor_item(maker),
-                    .ring_bytes = 16 * 1024};
-  return options;
-}
 
 /// So many messages from rank 0 to rank 1, which ends when both know what came of them.
 void send_some(Rank& on, int count) {
