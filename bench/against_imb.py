@@ -40,7 +40,7 @@ class Row:
         return f"{self.benchmark} {self.bytes}"
 
 
-SENDRECV = "point_to_point/bidirectional/mode=sendrecv"
+SENDRECV = "point_to_point/bidirectional/mode=sendrecv,touched=no"
 ROWS = (
     Row("PingPong", 8, PINGPONG),
     Row("PingPong", 4096, PINGPONG),
@@ -48,12 +48,12 @@ ROWS = (
     Row("PingPong", 1 << 20, PINGPONG, 1000),
     Row("Sendrecv", 8, SENDRECV),
     Row("Sendrecv", 65536, SENDRECV),
-    Row("Bcast", 65536, "collectives/bcast/form=blocking"),
-    Row("Reduce", 65536, "collectives/reduce/form=blocking"),
-    Row("Allreduce", 8, "collectives/allreduce/form=blocking,buffers=two"),
-    Row("Allreduce", 65536, "collectives/allreduce/form=blocking,buffers=two"),
-    Row("Allgather", 65536, "collectives/allgather/form=blocking,buffers=two"),
-    Row("Alltoall", 65536, "collectives/alltoall/form=blocking,buffers=two"),
+    Row("Bcast", 65536, "collectives/bcast/form=blocking,touched=no"),
+    Row("Reduce", 65536, "collectives/reduce/form=blocking,touched=no"),
+    Row("Allreduce", 8, "collectives/allreduce/form=blocking,buffers=two,touched=no"),
+    Row("Allreduce", 65536, "collectives/allreduce/form=blocking,buffers=two,touched=no"),
+    Row("Allgather", 65536, "collectives/allgather/form=blocking,buffers=two,touched=no"),
+    Row("Alltoall", 65536, "collectives/alltoall/form=blocking,buffers=two,touched=no"),
 )
 
 

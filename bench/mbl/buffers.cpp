@@ -78,9 +78,16 @@ std::string compare(const void* buffer, std::int64_t bytes, std::uint64_t seed) 
   return {};
 }
 
-void write_lines(void* buffer, std::int64_t bytes, int round) {
-  auto* data = static_cast<volatile unsigned char*>(buffer);
-  for (std::int64_t i = 0; i < bytes; i += kLineBytes) data[i] = static_cast<unsigned char>(round);
+void write_lines(void* buffer, std::int64_t bytes) {
+  constexpr double kWord = 1.0;
+  auto* data = static_cast<unsigned char*>(buffer);
+  for (std::int64_t i = 0; i < bytes; i += kLineBytes) {
+    if (bytes - i >= std::int64_t{sizeof kWord}) {
+      std::memcpy(data + i, &kWord, sizeof kWord);
+    } else {
+      data[i] = 1;
+    }
+  }
 }
 
 std::uint64_t read_lines(const void* buffer, std::int64_t bytes) {
@@ -90,6 +97,31 @@ std::uint64_t read_lines(const void* buffer, std::int64_t bytes) {
   return sum;
 }
 
+void Use::clear() {
+  given_.clear();
+  got_.clear();
+}
+
+void Use::write() const {
+  if (!on_) return;
+  for (const auto& part : given_) write_lines(part.buffer, part.bytes);
+}
+
+void Use::read() const {
+  if (!on_) return;
+  for (const auto& part : got_) read_lines(part.buffer, part.bytes);
+}
+
+void Use::write(int buffer) const {
+  const auto& part = given_[static_cast<std::size_t>(buffer)];
+  if (on_) write_lines(part.buffer, part.bytes);
+}
+
+void Use::read(int buffer) const {
+  const auto& part = got_[static_cast<std::size_t>(buffer)];
+  if (on_) read_lines(part.buffer, part.bytes);
+}
+
 namespace {
 
 /// Writes so many bytes of memory that nothing else uses.
@@ -97,8 +129,7 @@ void write_other_memory(std::int64_t bytes) {
   if (bytes == 0) bytes = kFlushBytesMax / 4;
   static std::vector<unsigned char> other;
   other.resize(static_cast<std::size_t>(std::min(bytes, kFlushBytesMax)));
-  static int round = 0;
-  write_lines(other.data(), static_cast<std::int64_t>(other.size()), ++round);
+  write_lines(other.data(), static_cast<std::int64_t>(other.size()));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace mbl {
 
@@ -39,9 +40,39 @@ void fill(void* buffer, std::int64_t bytes, std::uint64_t seed);
 /// Looks for them. Returns the first difference in words: "byte 5 of 64 is 0x00, expected 0x2a"; or nothing.
 std::string compare(const void* buffer, std::int64_t bytes, std::uint64_t seed);
 
-/// Writes a word in each cache line; reads one of each, and returns their sum.
-void write_lines(void* buffer, std::int64_t bytes, int round);
+/// Writes a word in each cache line, 1.0: where doubles are added again and again it does not grow. Reads a
+/// byte of each line, and returns their sum.
+void write_lines(void* buffer, std::int64_t bytes);
 std::uint64_t read_lines(const void* buffer, std::int64_t bytes);
+
+/// The data that a rank gives to a call and gets from it. Where they are in use, as a program's are, the rank
+/// writes each cache line of the first before the call, and reads each of the others after it; while this is
+/// off, write() and read() do nothing. Several threads may call these two at once.
+class Use {
+ public:
+  void gives(void* buffer, std::int64_t bytes) { given_.push_back({buffer, bytes}); }
+  void gets(const void* buffer, std::int64_t bytes) { got_.push_back({buffer, bytes}); }
+  /// Forgets all buffers.
+  void clear();
+  void turn(bool on) { on_ = on; }
+  bool is_on() const { return on_; }
+
+  void write() const;
+  void read() const;
+  /// The same of one buffer, in the order in which they were named.
+  void write(int buffer) const;
+  void read(int buffer) const;
+
+ private:
+  template <class Memory>
+  struct Part {
+    Memory* buffer;
+    std::int64_t bytes;
+  };
+  bool on_ = false;
+  std::vector<Part<void>> given_;
+  std::vector<Part<const void>> got_;
+};
 
 /// Takes the buffers out of this processor's caches, the shared one included: goes through memory of twice
 /// their size, divided among `ranks` that share the last level.

@@ -1,5 +1,5 @@
 // The group collectives: the patterns of collectives_calls.cpp's operations, and the catalogue. An operation
-// is timed back to back, at the rank that took longest; buffers are not touched between the calls.
+// is timed back to back, at the rank that took longest; its data are in use (Use), unless touched=no.
 #include "collectives.hpp"
 
 #include <algorithm>
@@ -22,6 +22,10 @@ const std::vector<std::int64_t> kAloneQuick = {8, 16 << 10, 64 << 10, 1 << 20};
 // Of which --quick has these forms, too: those that programs call most.
 constexpr std::string_view kCalledMost[] = {"barrier",  "bcast",     "gatherv", "allgather",
                                             "alltoall", "alltoallv", "reduce",  "allreduce"};
+
+// Those that are measured with buffers which nobody touches, too.
+constexpr std::string_view kUntouched[] = {"bcast", "allgather", "alltoall", "reduce", "allreduce"};
+const std::vector<std::int64_t> kUntouchedQuick = {64 << 10, 1 << 20};
 
 Member member_of(const Setting& setting, bool grid) {
   Member member{setting.comm, setting.rank, setting.size, {}};
@@ -84,10 +88,11 @@ class Collective : public Pattern {
   Collective(const Setting& setting, const Operation& operation, const Variant& variant)
       : operation_(operation), variant_(variant), at_(arguments_of(setting, operation.flow, variant)) {
     fill();
+    name_buffers();
     if (variant_.form == Form::kPersistent) start();
     if (variant_.form == Form::kOverlap) {
       overlap_ = std::make_unique<Overlap>(
-          at_.comm(), [this] { start(); }, &at_.request);
+          at_.comm(), [this] { start(); }, &at_.request, use_);
     }
   }
   ~Collective() override {
@@ -96,39 +101,31 @@ class Collective : public Pattern {
   }
 
   /// As a program between two calls: it reads what it got, writes what it sends next, and has other data.
-  void prepare(int rounds) override {
+  void prepare(int) override {
     if (!is_alone(variant_.form)) return;
-    const bool sums = operation_.flow.sum != Sum::kNone, roots = operation_.flow.out == Shape::kNone;
-    sum_ = sum_ + read_lines(at_.in.data(), bytes_of(at_.in));
-    if (sums) at_.out.fill_numbers(at_.member.rank);
-    if (!sums) write_lines(at_.out.data(), bytes_of(at_.out), rounds);
-    if (roots && at_.member.rank == 0) write_lines(at_.in.data(), bytes_of(at_.in), rounds);
+    use_.turn(true);
+    use_.read();
+    use_.write();
+    use_.turn(false);
     if (variant_.form == Form::kCold) flush_caches(at_.member.size);
     if (variant_.form == Form::kUsed) displace_caches();
   }
 
   void run(int rounds) override {
-    switch (variant_.form) {
-      case Form::kBlocking:
-      case Form::kUsed:
-      case Form::kCold:
-        for (int i = 0; i < rounds; ++i) start();
-        break;
-      case Form::kNonblocking:
-        for (int i = 0; i < rounds; ++i) {
-          start();
-          MPI_Wait(&at_.request, MPI_STATUS_IGNORE);
-        }
-        break;
-      case Form::kPersistent:
-        for (int i = 0; i < rounds; ++i) {
-          MPI_Start(&at_.request);
-          MPI_Wait(&at_.request, MPI_STATUS_IGNORE);
-        }
-        break;
-      case Form::kOverlap:
-        overlap_->run(rounds);
-        break;
+    if (variant_.form == Form::kOverlap) {
+      overlap_->run(rounds);
+      return;
+    }
+    const bool waits = variant_.form == Form::kNonblocking || variant_.form == Form::kPersistent;
+    for (int i = 0; i < rounds; ++i) {
+      use_.write();
+      if (variant_.form == Form::kPersistent) {
+        MPI_Start(&at_.request);
+      } else {
+        start();
+      }
+      if (waits) MPI_Wait(&at_.request, MPI_STATUS_IGNORE);
+      use_.read();
     }
   }
 
@@ -154,8 +151,19 @@ class Collective : public Pattern {
   }
 
  private:
-  static std::int64_t bytes_of(const Blocks& blocks) {
-    return blocks.words() * static_cast<std::int64_t>(kWordBytes);
+  /// What goes out, which in place is a part of what comes in; a root that sends from there gets nothing.
+  void name_buffers() {
+    constexpr auto kBytes = static_cast<std::int64_t>(kWordBytes);
+    const Flow& flow = operation_.flow;
+    const bool root_gives = flow.out == Shape::kNone && at_.member.rank == 0;
+    if (at_.in_place && flow.out == Shape::kOne && flow.sum == Sum::kNone) {
+      const auto own = static_cast<std::size_t>(at_.member.rank);
+      use_.gives(at_.in.block(at_.member.rank), at_.in.counts()[own] * kBytes);
+    } else {
+      Blocks& given = at_.in_place || root_gives ? at_.in : at_.out;
+      use_.gives(given.data(), given.words() * kBytes);
+    }
+    if (!root_gives) use_.gets(at_.in.data(), at_.in.words() * kBytes);
   }
 
   void start() { operation_.call(variant_.form, at_); }
@@ -202,7 +210,6 @@ class Collective : public Pattern {
   Arguments at_;
   std::unique_ptr<Overlap> overlap_;
   bool swapped_ = false;
-  volatile std::uint64_t sum_ = 0;
 };
 
 std::string doc_of(const Operation& operation, const Variant& variant) {
@@ -272,7 +279,13 @@ void add(Catalogue& catalogue, const Operation& operation, const Variant& varian
     if (!fits_int(setting, 2 * setting.size, unit)) return std::make_unique<Unsupported>(kTooLarge);
     return std::make_unique<Collective>(setting, operation, variant);
   };
-  catalogue.push_back(std::move(benchmark));
+  if (operation.flow.in == Shape::kNone || is_alone(variant.form)) {
+    catalogue.push_back(std::move(benchmark));  // no data, or used as the form says
+    return;
+  }
+  const bool base = plain && variant.form == Form::kBlocking;
+  const bool untouched = base && std::ranges::find(kUntouched, operation.name) != std::end(kUntouched);
+  add_in_use(catalogue, std::move(benchmark), untouched ? kUntouchedQuick : std::vector<std::int64_t>{});
 }
 
 void add_all(Catalogue& catalogue, const std::vector<Operation>& table, bool grid) {

@@ -64,11 +64,14 @@ class Shift : public Pattern {
         in_({Route{below_, setting.rank}}, words_, Lengths::kEven) {
     out_.fill();
     in_.poison();
+    use_.gives(out_.data(), setting.bytes);
+    use_.gets(in_.data(), setting.bytes);
     if (way == ShiftWay::kPutFence) window_ = std::make_unique<FencedWindow>(in_, setting.comm);
   }
 
   void run(int rounds) override {
     for (int round = 0; round < rounds; ++round) {
+      use_.write();
       if (way_ == ShiftWay::kSendrecv) {
         MPI_Sendrecv(out_.data(), words_, MPI_DOUBLE, above_, 0, in_.data(), words_, MPI_DOUBLE, below_, 0,
                      setting_.comm, MPI_STATUS_IGNORE);
@@ -78,9 +81,11 @@ class Shift : public Pattern {
         MPI_Isend(out_.data(), words_, MPI_DOUBLE, above_, 0, setting_.comm, &requests[1]);
         MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
       } else {
+        if (use_.is_on()) window_->fence();  // nobody puts before we have read
         window_->put(out_.data(), words_, above_, 0);
         window_->fence();
       }
+      use_.read();
     }
   }
 
@@ -117,6 +122,11 @@ class Exchange : public Pattern {
       const int target = naive ? step : (setting.rank + step) % setting.size;
       targets_.push_back(target == setting.rank ? MPI_PROC_NULL : target);
     }
+    for (int other = 0; other < setting.size; ++other) {
+      if (other == setting.rank) continue;
+      use_.gives(out_.block(other), setting.bytes);
+      use_.gets(in_.block(other), setting.bytes);
+    }
     requests_.resize(2 * static_cast<std::size_t>(setting.size));
     out_.fill();
     in_.poison();
@@ -125,6 +135,7 @@ class Exchange : public Pattern {
 
   void run(int rounds) override {
     for (int round = 0; round < rounds; ++round) {
+      use_.write();
       switch (way_) {
         case ExchangeWay::kIsend:
           send_at_once();
@@ -136,6 +147,7 @@ class Exchange : public Pattern {
           send_one_by_one(true);
           break;
         case ExchangeWay::kPutFence:
+          if (use_.is_on()) window_->fence();  // nobody puts before we have read
           for (const int target : targets_) {
             if (target != MPI_PROC_NULL) put(target);
           }
@@ -145,6 +157,7 @@ class Exchange : public Pattern {
           MPI_Alltoall(out_.data(), words_, MPI_DOUBLE, in_.data(), words_, MPI_DOUBLE, setting_.comm);
           break;
       }
+      use_.read();
     }
   }
 
@@ -232,7 +245,7 @@ void add_shift(Catalogue& catalogue, ShiftWay way, const char* way_name, const c
       if (!fits_int(setting, 1, kWordBytes)) return std::make_unique<Unsupported>(kTooLarge);
       return std::make_unique<Shift>(setting, way, half);
     };
-    catalogue.push_back(std::move(benchmark));
+    enter(catalogue, std::move(benchmark));
   }
 }
 
@@ -253,10 +266,16 @@ void add_exchange(Catalogue& catalogue, ExchangeWay way, const char* way_name, c
     if (!fits_int(setting, setting.size, kWordBytes)) return std::make_unique<Unsupported>(kTooLarge);
     return std::make_unique<Exchange>(setting, way, naive, memory);
   };
-  catalogue.push_back(std::move(benchmark));
+  enter(catalogue, std::move(benchmark));
 }
 
 }  // namespace
+
+void enter(Catalogue& catalogue, Benchmark benchmark) {
+  add_in_use(catalogue, benchmark);
+  benchmark.quick_bytes.clear();
+  add_untouched(catalogue, std::move(benchmark));
+}
 
 void add_concurrent(Catalogue& catalogue) {
   add_shift(catalogue, ShiftWay::kSendrecv, "sendrecv", "MPI_Sendrecv");

@@ -7,5 +7,7 @@ namespace mbl {
 
 /// Halos of 1 to 3 dimensions, in several ways.
 void add_halos(Catalogue& catalogue);
+/// With data in use, and, but for --quick, with buffers that nobody touches.
+void enter(Catalogue& catalogue, Benchmark benchmark);
 
 }  // namespace mbl

@@ -64,6 +64,7 @@ class Halo : public Pattern {
       receive_types_[at(direction)] = face(direction, true);
     }
     counts_.fill(1);
+    name_faces();
     if (way == HaloWay::kPersistent) make_requests();
     if (way == HaloWay::kPutPscw || way == HaloWay::kPutFence) make_window();
   }
@@ -84,6 +85,7 @@ class Halo : public Pattern {
 
   void run(int rounds) override {
     for (int round = 0; round < rounds; ++round) {
+      use_.write();
       switch (way_) {
         case HaloWay::kIsend:
           exchange_at_once();
@@ -107,10 +109,12 @@ class Halo : public Pattern {
           MPI_Win_wait(window_);
           break;
         case HaloWay::kPutFence:
+          if (use_.is_on()) MPI_Win_fence(0, window_);  // no rank puts before we have read
           put_faces();
           MPI_Win_fence(0, window_);
           break;
       }
+      use_.read();
     }
   }
 
@@ -158,6 +162,19 @@ class Halo : public Pattern {
     MPI_Type_create_subarray(extent_.dimensions, sizes, parts, starts, MPI_ORDER_C, MPI_DOUBLE, &type);
     MPI_Type_commit(&type);
     return type;
+  }
+
+  /// What lies at an edge goes out, what lies outside in one direction comes in; what is contiguous at once.
+  void name_faces() {
+    std::int64_t given = 0, got = 0;
+    for (std::int64_t i = 0; i <= extent_.elements(); ++i) {
+      const bool gives = i < extent_.elements() && is_at_edge(i);
+      const bool gets = i < extent_.elements() && outside(i).count == 1;
+      if (!gives && given > 0) use_.gives(array_ + i - given, given * std::int64_t{kWordBytes});
+      if (!gets && got > 0) use_.gets(array_ + i - got, got * std::int64_t{kWordBytes});
+      given = gives ? given + 1 : 0;
+      got = gets ? got + 1 : 0;
+    }
   }
 
   void make_requests() {
@@ -236,6 +253,14 @@ class Halo : public Pattern {
     return found;
   }
   bool is_inside(std::int64_t element) const { return outside(element).count == 0; }
+  bool is_at_edge(std::int64_t element) const {
+    if (!is_inside(element)) return false;
+    const auto where = coordinates(element);
+    for (int i = 0; i < extent_.dimensions; ++i) {
+      if (where[at(i)] < 2 * extent_.width || where[at(i)] >= extent_.inner) return true;
+    }
+    return false;
+  }
 
   /// The element of the neighbour in `direction` that belongs at an element of our halo: the one that lies
   /// there if the parts are laid side by side. Swapped: the one at the neighbour's other end, if that
@@ -313,7 +338,7 @@ void add(Catalogue& catalogue, HaloWay way, const char* way_name, const char* ca
     }
     return std::make_unique<Halo>(setting, way, dimensions);
   };
-  catalogue.push_back(std::move(benchmark));
+  enter(catalogue, std::move(benchmark));
 }
 
 }  // namespace

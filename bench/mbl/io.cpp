@@ -44,12 +44,14 @@ class DataAccess : public Pattern {
         variables_({"io", "file"}, file_.handle() == MPI_FILE_NULL ? nullptr : file_.address()),
         memory_(static_cast<std::size_t>(layout_.memory_bytes())),
         call_("MPI_File_" + way.name_of(writes)) {
+    if (writes) use_.gives(memory_.data(), layout_.memory_bytes());
+    if (!writes) use_.gets(memory_.data(), layout_.memory_bytes());
     if (!failure_.happened_anywhere(setting.comm)) layout_.set_view(file_.handle(), &failure_);
     if (!beside) return;
     fill_file(kNew);
     if (!failure_.happened_anywhere(setting.comm))
       overlap_ = std::make_unique<Overlap>(
-          setting.comm, [this] { start(); }, &request_);
+          setting.comm, [this] { start(); }, &request_, use_);
   }
 
   void prepare(int rounds) override {
@@ -63,9 +65,11 @@ class DataAccess : public Pattern {
     for (int round = 0; round < rounds; ++round) {
       const int lap = round % layout_.laps();
       if (lap == 0 && round > 0) begin_again();
+      use_.write();
       failure_.take(move_data(file_.handle(), way_, writes_, lap * setting_.bytes, memory_.data(),
                               layout_.memory_count(), layout_.memory_type()),
                     call_.c_str());
+      use_.read();
     }
   }
 
@@ -405,7 +409,7 @@ void add_access(Catalogue& catalogue, const Way& way, bool writes, bool strided,
   made.make = [=](const Setting& setting) {
     return std::make_unique<DataAccess>(setting, way, writes, shape, hints);
   };
-  catalogue.push_back(std::move(made));
+  add_in_use(catalogue, std::move(made));
 }
 
 void add_accesses(Catalogue& catalogue) {
@@ -439,7 +443,7 @@ void add_overlaps(Catalogue& catalogue) {
         made.make = [=](const Setting& setting) {
           return std::make_unique<DataAccess>(setting, way, writes, shape, Hints::kNone, true);
         };
-        catalogue.push_back(std::move(made));
+        add_in_use(catalogue, std::move(made));
       }
 }
 
@@ -458,7 +462,7 @@ void add_hpio(Catalogue& catalogue, const char* call, bool writes, const Layout:
   made.make = [=](const Setting& setting) {
     return std::make_unique<DataAccess>(setting, way, writes, shape, hints);
   };
-  catalogue.push_back(std::move(made));
+  add_in_use(catalogue, std::move(made));
 }
 
 /// Regions of 64 B in as much space, and those of the paper on placement-aware exchange.

@@ -2,7 +2,8 @@
 // that both map (../shared_pair.h). "line": a cache line goes over; "copy": a message is one memcpy and a
 // flag or two, by the sender (push), the receiver (pull) or half by each (both); "strided": so is one of
 // blocks with gaps, by both; "stream": lines, one after the other; "meet": both come together; "move": both
-// come together after the copies of a collective that only moves data, each rank its share.
+// come together after the copies of a collective that only moves data, each rank its share. Where data are in
+// use (Use), each rank writes what goes from it before, and reads what came to it after.
 #include "../shared_pair.h"
 
 #include <algorithm>
@@ -39,6 +40,7 @@ class PairPattern : public Pattern {
 
  protected:
   virtual std::string check_pair() = 0;
+  bool is_open() const { return open_; }
   std::size_t bytes() const { return static_cast<std::size_t>(setting_.bytes); }
   Setting setting_;
   SharedPair pair_{};
@@ -50,16 +52,18 @@ class PairPattern : public Pattern {
 /// Over and back in each round.
 class CopyPattern : public PairPattern {
  public:
-  CopyPattern(const Setting& setting, CopyMode mode, bool touched)
-      : PairPattern(setting), mode_(mode), touched_(touched) {}
+  CopyPattern(const Setting& setting, CopyMode mode) : PairPattern(setting), mode_(mode) {
+    if (!is_open()) return;
+    use_.gives(pair_out(&pair_, pair_.rank), setting.bytes);
+    use_.gets(pair_in(&pair_, pair_.rank), setting.bytes);
+  }
 
   void run(int rounds) override {
-    volatile std::uint64_t sink = 0;
     for (int round = 0; round < rounds; ++round) {
-      if (touched_) write_lines(pair_out(&pair_, pair_.rank), setting_.bytes, round);
+      use_.write();
       pair_message(&pair_, 0, bytes(), mode_);
       pair_message(&pair_, 1, bytes(), mode_);
-      if (touched_) sink = sink + read_lines(pair_in(&pair_, pair_.rank), setting_.bytes);
+      use_.read();
     }
   }
 
@@ -79,7 +83,6 @@ class CopyPattern : public PairPattern {
   static std::uint64_t seed(int rank) { return 1000 + static_cast<std::uint64_t>(rank); }
 
   CopyMode mode_;
-  bool touched_;
 };
 
 /// A burst of lines in each round, and an answer.
@@ -100,11 +103,17 @@ class StreamPattern : public PairPattern {
 class StridedPattern : public PairPattern {
  public:
   static constexpr std::int64_t kBlock = 512, kStride = 1024;
-  explicit StridedPattern(const Setting& setting) : PairPattern(setting, kStride / kBlock) {}
+  explicit StridedPattern(const Setting& setting) : PairPattern(setting, kStride / kBlock) {
+    if (!is_open()) return;
+    use_.gives(pair_out(&pair_, pair_.rank), 2 * setting.bytes);
+    use_.gets(pair_in(&pair_, pair_.rank), 2 * setting.bytes);
+  }
   void run(int rounds) override {
     for (int round = 0; round < rounds; ++round) {
+      use_.write();
       message(0);
       message(1);
+      use_.read();
     }
   }
   std::string check_pair() override {
@@ -171,20 +180,32 @@ const Collective kCollectives[] = {
      false},
 };
 
+/// A rank copies what data in use are when both have written theirs.
 class MovePattern : public PairPattern {
  public:
-  MovePattern(const Setting& setting, const Collective& collective)
+  MovePattern(const Setting& setting, const Collective& collective, bool touched)
       : PairPattern(setting, 2),
         halves_(collective.halves),
-        moves_{collective.moves(0), collective.moves(1)} {}
+        touched_(touched),
+        moves_{collective.moves(0), collective.moves(1)} {
+    for (int rank = 0; is_open() && rank < 2; ++rank) {
+      for (const Move& move : moves_[rank]) {
+        if (move.from == pair_.rank) use_.gives(from(move), setting.bytes);
+        if (move.to == pair_.rank) use_.gets(to(move), setting.bytes);
+      }
+    }
+  }
 
   void run(int rounds) override {
     const std::size_t half = halves_ ? bytes() / 2 : 0;
     const std::size_t begin = pair_.rank == 1 ? half : 0;
     const std::size_t length = !halves_ ? bytes() : pair_.rank == 0 ? half : bytes() - half;
     for (int round = 0; round < rounds; ++round) {
+      use_.write();
+      if (touched_) pair_meet(&pair_);
       for (const Move& move : moves_[pair_.rank]) std::memcpy(to(move) + begin, from(move) + begin, length);
       pair_meet(&pair_);
+      use_.read();
     }
   }
 
@@ -213,7 +234,7 @@ class MovePattern : public PairPattern {
   }
   static std::uint64_t seed(int rank, int block) { return static_cast<std::uint64_t>(2 * rank + block + 1); }
 
-  bool halves_;
+  bool halves_, touched_;
   std::vector<Move> moves_[2];  // of each rank
 };
 
@@ -238,10 +259,19 @@ void add_collective_limits(Catalogue& catalogue) {
     move.bytes = meet ? std::vector<std::int64_t>{0} : powers_of_two(8, 4 * kMiB);
     move.divisor = 1;
     move.who = Who::kSlowest;
-    move.make = [&collective](const Setting& setting) {
-      return std::make_unique<MovePattern>(setting, collective);
+    const auto pattern = [&collective](bool touched) {
+      return [&collective, touched](const Setting& setting) {
+        return std::make_unique<MovePattern>(setting, collective, touched);
+      };
     };
-    catalogue.push_back(move);
+    move.make = pattern(false);
+    if (meet) {
+      catalogue.push_back(move);
+      continue;
+    }
+    add_untouched(catalogue, move);
+    move.make = pattern(true);
+    add_in_use(catalogue, move);
   }
 }
 
@@ -250,28 +280,22 @@ void add_collective_limits(Catalogue& catalogue) {
 void add_limits(Catalogue& catalogue) {
   Benchmark line = pair_benchmark("line", "", "a cache line from one process to the other, without MPI");
   line.bytes = line.quick_bytes = {0};
-  line.make = [](const Setting& setting) { return std::make_unique<CopyPattern>(setting, kPush, false); };
+  line.make = [](const Setting& setting) { return std::make_unique<CopyPattern>(setting, kPush); };
   catalogue.push_back(line);
-  for (const bool touched : {false, true}) {
-    for (const CopyMode mode : {kPush, kPull, kBoth, kCells}) {
-      Benchmark copy = pair_benchmark(
-          "copy", std::string("mode=") + kCopyModes[mode] + ",touched=" + (touched ? "yes" : "no"),
-          mode == kCells ? "a message by two memcpys at once, through cells, without MPI"
-                         : "a message by one memcpy and a flag, without MPI");
-      copy.bytes = powers_of_two(512, 8 * kMiB);
-      copy.quick_bytes = copy.bytes;
-      if (touched) copy.quick_bytes = {128 * kKiB, kMiB};
-      copy.make = [mode, touched](const Setting& setting) {
-        return std::make_unique<CopyPattern>(setting, mode, touched);
-      };
-      catalogue.push_back(copy);
-    }
+  for (const CopyMode mode : {kPush, kPull, kBoth, kCells}) {
+    Benchmark copy =
+        pair_benchmark("copy", std::string("mode=") + kCopyModes[mode],
+                       mode == kCells ? "a message by two memcpys at once, through cells, without MPI"
+                                      : "a message by one memcpy and a flag, without MPI");
+    copy.bytes = copy.quick_bytes = powers_of_two(512, 8 * kMiB);
+    copy.make = [mode](const Setting& setting) { return std::make_unique<CopyPattern>(setting, mode); };
+    add_in_use(catalogue, copy, {kMiB});
   }
   Benchmark strided = pair_benchmark("strided", "", "a message of blocks, half of them by each, without MPI");
   strided.bytes = powers_of_two(StridedPattern::kStride, 8 * kMiB);
   strided.unit = StridedPattern::kBlock;
   strided.make = [](const Setting& setting) { return std::make_unique<StridedPattern>(setting); };
-  catalogue.push_back(strided);
+  add_in_use(catalogue, strided);
   Benchmark stream = pair_benchmark("stream", "", "one of many cache lines in a row, without MPI");
   stream.bytes = stream.quick_bytes = {kLineBytes};
   stream.divisor = StreamPattern::kBurst;

@@ -221,7 +221,9 @@ Measurement measure(const Benchmark& benchmark, const Setting& setting, const Pl
   made.checked = agree(pattern->check(), place, &made.why);
   if (made.checked == Checked::kWrong || made.checked == Checked::kLacking) return made;
   const Checked before = made.checked;
+  pattern->use().turn(benchmark.touched);
   made = take_samples(*pattern, benchmark, place, limits);
+  pattern->use().turn(false);
   for (const auto& note : pattern->notes()) made.notes.push_back(note);
   made.clock_error_seconds = place.clock->check(place.control, kClockLimit);
   made.checked = before == Checked::kNothing ? before : agree(pattern->check(), place, &made.why);

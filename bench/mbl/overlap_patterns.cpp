@@ -1,6 +1,7 @@
 // Computing beside a message, and beside an access of a window: the patterns overlap of point_to_point and
 // rma. Of a message one rank computes between its nonblocking call and MPI_Wait, and the other waits at once;
-// of an access both ranks compute. No rank touches its buffers within the time.
+// of an access both ranks compute. The data of messages are in use; those of accesses are not, since the
+// target takes no part.
 #include <memory>
 
 #include "buffers.hpp"
@@ -45,15 +46,19 @@ class OverlappedMessage : public Pattern {
       : setting_(setting),
         variant_(variant),
         count_(static_cast<int>(setting.bytes)),
-        buffer_(setting.bytes),
-        overlap_(setting.comm, [this] { start(); }, &request_,
-                 {.computes = (setting.rank == 0) == (variant.side == Side::kSender),
-                  .tests_max = variant.tests_max,
-                  .times = kTimes}) {}
+        buffer_(setting.bytes) {
+    if (setting.rank == 0) use_.gives(buffer_.data(), setting.bytes);
+    if (setting.rank == 1) use_.gets(buffer_.data(), setting.bytes);
+    const Overlap::Part part{.computes = (setting.rank == 0) == (variant.side == Side::kSender),
+                             .tests_max = variant.tests_max,
+                             .times = kTimes};
+    overlap_ = std::make_unique<Overlap>(
+        setting.comm, [this] { start(); }, &request_, use_, part);
+  }
 
-  void run(int rounds) override { overlap_.run(rounds); }
-  void settle() override { overlap_.settle(); }
-  Notes notes() override { return overlap_.notes(); }
+  void run(int rounds) override { overlap_->run(rounds); }
+  void settle() override { overlap_->settle(); }
+  Notes notes() override { return overlap_->notes(); }
 
   std::string check() override {
     fill(buffer_.data(), setting_.bytes, static_cast<std::uint64_t>(setting_.rank) + 1);
@@ -100,7 +105,7 @@ class OverlappedMessage : public Pattern {
   int count_;
   Buffer buffer_;
   MPI_Request request_ = MPI_REQUEST_NULL;
-  Overlap overlap_;
+  std::unique_ptr<Overlap> overlap_;
 };
 
 /// Rank 0 puts into the window of rank 1, or gets from it, and computes meanwhile; rank 1 computes, too, and
@@ -116,7 +121,7 @@ class OverlappedAccess : public Pattern {
         window_(setting, setting.bytes, WindowMemory::kAllocate) {
     require(MPI_Win_lock_all(0, window_.handle()), "MPI_Win_lock_all");
     overlap_ = std::make_unique<Overlap>(
-        setting.comm, [this] { start(); }, &request_, Overlap::Part{.tests_max = 0, .times = kTimes});
+        setting.comm, [this] { start(); }, &request_, use_, Overlap::Part{.tests_max = 0, .times = kTimes});
   }
   ~OverlappedAccess() override { MPI_Win_unlock_all(window_.handle()); }
 
@@ -192,7 +197,7 @@ void add_overlapped_messages(Catalogue& catalogue) {
         made.make = [variant](const Setting& setting) {
           return std::make_unique<OverlappedMessage>(setting, variant);
         };
-        catalogue.push_back(made);
+        add_in_use(catalogue, made);
       }
     }
   }
@@ -203,7 +208,7 @@ void add_overlapped_accesses(Catalogue& catalogue) {
     Benchmark made = base("rma", std::string("form=overlap,operation=") + (puts ? "rput" : "rget"),
                           "an access, both computing for four times as long as it takes alone, MPI_Wait");
     made.make = [puts](const Setting& setting) { return std::make_unique<OverlappedAccess>(setting, puts); };
-    catalogue.push_back(made);
+    add_untouched(catalogue, made);
   }
 }
 

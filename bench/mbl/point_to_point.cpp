@@ -1,8 +1,8 @@
 // The group point_to_point: ping, ping-pong, latency, both directions at once, rate, and many pairs.
 //
 // One message can be sent in many ways: modes, memory, layouts, ways to receive. Their product would take
-// hours, and would say little: each is varied alone, around the ping-pong of MPI_Send with a receive posted
-// before (docs/mbl.md). The lists at the end of this file are what is measured.
+// hours, and would say little: each is varied alone, around the ping-pong of MPI_Send with data in use and a
+// receive posted before (docs/mbl.md). The lists at the end of this file are what is measured.
 #include <memory>
 #include <optional>
 
@@ -30,7 +30,7 @@ std::uint64_t seed_of(int rank) {
 struct Variant {
   const SendMode* mode = &send_modes().front();
   Memory memory = Memory::kMalloc;
-  bool touched = false;  // the sender writes the data, and the receiver reads them, within the time
+  bool touched = true;  // data are in use (Use)
   Shape shape = Shape::kContiguous;
   Receive receive = Receive::kPosted;
   bool rotated = false;  // buffers take turns, so they are in no near cache
@@ -58,6 +58,7 @@ class PingPong : public Pattern {
         in_(layout_.span() * places_, variant.memory),
         channel_(*variant.mode, variant.receive,
                  {out_.data(), in_.data(), layout_.count(), layout_.type(), 1 - setting.rank, setting.comm}) {
+    name_buffers();
   }
 
   void prepare(int rounds) override {
@@ -70,14 +71,14 @@ class PingPong : public Pattern {
     for (int round = 0; round < rounds; ++round) {
       if (first) {
         channel_.post();
-        say(round);
+        say();
       }
       channel_.await();
-      if (variant_.touched) sum_ = sum_ + read_lines(in_.data(), layout_.span());
+      use_.read();
       if (variant_.rotated) rotate();
       if (first) continue;
       if (round + 1 < rounds) channel_.post();
-      say(round);
+      say();
     }
   }
 
@@ -91,16 +92,14 @@ class PingPong : public Pattern {
     layout_.fill(in_.data() + place_ * layout_.span(), own);
     prepare(1);
     require(MPI_Barrier(setting_.comm), "MPI_Barrier");
-    writes_ = false;
     run(1);
-    writes_ = variant_.touched;
     settle();
     return layout_.compare(in, other, own);
   }
 
  private:
-  void say(int round) {
-    if (writes_) write_lines(out_.data(), layout_.span(), round);
+  void say() {
+    use_.write();
     channel_.send();
   }
 
@@ -110,6 +109,13 @@ class PingPong : public Pattern {
   void rotate() {
     place_ = next_place();
     channel_.move(out_.data() + place_ * layout_.span(), in_.data() + place_ * layout_.span());
+    name_buffers();
+  }
+
+  void name_buffers() {
+    use_.clear();
+    use_.gives(out_.data() + place_ * layout_.span(), layout_.span());
+    use_.gets(in_.data() + place_ * layout_.span(), layout_.span());
   }
 
   Setting setting_;
@@ -119,8 +125,6 @@ class PingPong : public Pattern {
   Buffer out_, in_;
   Channel channel_;
   std::optional<AttachedBuffer> attached_;
-  bool writes_ = variant_.touched;  // not while data are checked
-  volatile std::uint64_t sum_ = 0;
 };
 
 /// One message from rank 0 to rank 1, which has posted its receive, of buffers that both used before, as
@@ -135,9 +139,9 @@ class OneWay : public Pattern {
                  {buffer_.data(), buffer_.data(), static_cast<int>(setting.bytes), MPI_BYTE, 1 - setting.rank,
                   setting.comm}) {}
 
-  void prepare(int rounds) override {
-    sum_ = sum_ + read_lines(buffer_.data(), setting_.bytes);
-    if (setting_.rank == 0) write_lines(buffer_.data(), setting_.bytes, rounds);
+  void prepare(int) override {
+    read_lines(buffer_.data(), setting_.bytes);
+    if (setting_.rank == 0) write_lines(buffer_.data(), setting_.bytes);
     if (cold_) flush_caches(setting_.size);
     if (!cold_) displace_caches();
     if (setting_.rank == 1) channel_.post();
@@ -159,7 +163,6 @@ class OneWay : public Pattern {
   bool cold_;  // in no cache; else out of a processor's own ones
   Buffer buffer_;
   Channel channel_;
-  volatile std::uint64_t sum_ = 0;
 };
 
 /// Rank 1 receives only kLateSeconds after rank 0 began to send: the time of the send says whether it waits.
@@ -199,7 +202,10 @@ class Ping : public Pattern {
         buffer_(setting.bytes),
         channel_(mode, Receive::kBlocking,
                  {buffer_.data(), buffer_.data(), static_cast<int>(setting.bytes), MPI_BYTE, 1 - setting.rank,
-                  setting.comm}) {}
+                  setting.comm}) {
+    if (setting.rank == 0) use_.gives(buffer_.data(), setting.bytes);
+    if (setting.rank == 1) use_.gets(buffer_.data(), setting.bytes);
+  }
 
   void prepare(int rounds) override {
     if (mode_.buffered && setting_.rank == 0) attached_.emplace(rounds, setting_.bytes);
@@ -207,10 +213,12 @@ class Ping : public Pattern {
   void run(int rounds) override {
     for (int round = 0; round < rounds; ++round) {
       if (setting_.rank == 0) {
+        use_.write();
         channel_.send();
       } else {
         channel_.post();
         channel_.await();
+        use_.read();
       }
     }
   }
@@ -297,21 +305,30 @@ class Bidirectional : public Pattern {
       : setting_(setting),
         exchange_(exchange),
         count_(static_cast<int>(setting.bytes)),
+        replaced_(exchange == Exchange::kSendrecvReplace || exchange == Exchange::kIsendrecvReplace),
         out_(setting.bytes),
-        in_(setting.bytes) {}
+        in_(setting.bytes) {
+    use_.gives(sent().data(), setting.bytes);
+    use_.gets(in_.data(), setting.bytes);
+  }
 
   void run(int rounds) override {
-    for (int round = 0; round < rounds; ++round) turn();
+    for (int round = 0; round < rounds; ++round) {
+      use_.write();
+      turn();
+      use_.read();
+    }
   }
 
   std::string check() override {
-    const bool replaced = exchange_ == Exchange::kSendrecvReplace || exchange_ == Exchange::kIsendrecvReplace;
-    fill(replaced ? in_.data() : out_.data(), setting_.bytes, seed_of(setting_.rank));
+    fill(sent().data(), setting_.bytes, seed_of(setting_.rank));
     run(1);
     return compare(in_.data(), setting_.bytes, seed_of(1 - setting_.rank));
   }
 
  private:
+  Buffer& sent() { return replaced_ ? in_ : out_; }
+
   void turn() {
     const int peer = 1 - setting_.rank;
     MPI_Comm comm = setting_.comm;
@@ -348,6 +365,7 @@ class Bidirectional : public Pattern {
   Setting setting_;
   Exchange exchange_;
   int count_;
+  bool replaced_;
   Buffer out_, in_;
 };
 
@@ -360,7 +378,10 @@ class Rate : public Pattern {
         sends_(setting.rank < setting.size / 2),
         peer_(setting.rank + (sends_ ? 1 : -1) * setting.size / 2),
         count_(static_cast<int>(setting.bytes)),
-        buffer_(setting.bytes * kWindow) {}
+        buffer_(setting.bytes * kWindow) {
+    for (int i = 0; sends_ && i < kWindow; ++i) use_.gives(place(i), setting.bytes);
+    if (!sends_) use_.gets(buffer_.data(), buffer_.size());
+  }
 
   void run(int rounds) override {
     for (int round = 0; round < rounds; ++round) {
@@ -369,6 +390,7 @@ class Rate : public Pattern {
       if (sends_) {
         require(MPI_Recv(nullptr, 0, MPI_BYTE, peer_, kTag, setting_.comm, MPI_STATUS_IGNORE), "MPI_Recv");
       } else {
+        use_.read();
         require(MPI_Send(nullptr, 0, MPI_BYTE, peer_, kTag, setting_.comm), "MPI_Send");
       }
     }
@@ -381,12 +403,14 @@ class Rate : public Pattern {
   }
 
  private:
+  void* place(int i) const { return buffer_.data() + setting_.bytes * i; }
+
   void start(int i) {
-    void* place = buffer_.data() + setting_.bytes * i;
     if (sends_) {
-      require(MPI_Isend(place, count_, MPI_BYTE, peer_, kTag, setting_.comm, &requests_[i]), "MPI_Isend");
+      use_.write(i);
+      require(MPI_Isend(place(i), count_, MPI_BYTE, peer_, kTag, setting_.comm, &requests_[i]), "MPI_Isend");
     } else {
-      require(MPI_Irecv(place, count_, MPI_BYTE, peer_, kTag, setting_.comm, &requests_[i]), "MPI_Irecv");
+      require(MPI_Irecv(place(i), count_, MPI_BYTE, peer_, kTag, setting_.comm, &requests_[i]), "MPI_Irecv");
     }
   }
 
@@ -406,13 +430,17 @@ class ManyPingPongs : public Pattern {
         peer_(setting.rank + (first_ ? 1 : -1) * setting.size / 2),
         count_(static_cast<int>(setting.bytes)),
         out_(setting.bytes),
-        in_(setting.bytes) {}
+        in_(setting.bytes) {
+    use_.gives(out_.data(), setting.bytes);
+    use_.gets(in_.data(), setting.bytes);
+  }
 
   void run(int rounds) override {
     for (int round = 0; round < rounds; ++round) {
       if (first_) send();
       require(MPI_Recv(in_.data(), count_, MPI_BYTE, peer_, kTag, setting_.comm, MPI_STATUS_IGNORE),
               "MPI_Recv");
+      use_.read();
       if (!first_) send();
     }
   }
@@ -424,7 +452,10 @@ class ManyPingPongs : public Pattern {
   }
 
  private:
-  void send() { require(MPI_Send(out_.data(), count_, MPI_BYTE, peer_, kTag, setting_.comm), "MPI_Send"); }
+  void send() {
+    use_.write();
+    require(MPI_Send(out_.data(), count_, MPI_BYTE, peer_, kTag, setting_.comm), "MPI_Send");
+  }
 
   Setting setting_;
   bool first_;
@@ -438,6 +469,7 @@ using Sizes = std::vector<std::int64_t>;
 
 const Sizes kAllSizes = powers_of_two(0, 8 << 20);
 const Sizes kSomeSizes = {0, 8, 64, 512, 1024, 4096, 16384, 65536, 262144, 1 << 20, 4 << 20, 8 << 20};
+const Sizes kUntouchedQuick = {65536};
 const Sizes kUnitSizes = {1024, 4096, 16384, 65536, 262144, 1 << 20, 4 << 20, 8 << 20};  // also of layouts
 
 /// What all of this group have in common: two ranks, and the first one's time.
@@ -458,6 +490,7 @@ void add_pingpong(Catalogue& catalogue, const Variant& variant, const Sizes& byt
   made.quick_bytes = quick;
   made.unit = unit_of(variant.shape);
   made.divisor = 2;
+  made.touched = variant.touched;
   made.make = [variant](const Setting& setting) { return std::make_unique<PingPong>(setting, variant); };
   catalogue.push_back(made);
 }
@@ -467,12 +500,9 @@ void add_pingpongs(Catalogue& catalogue) {
   for (const SendMode& mode : send_modes()) {
     if (&mode != &send_modes().front()) add_pingpong(catalogue, {.mode = &mode}, kSomeSizes, {8, 65536});
   }
-  for (const bool touched : {false, true}) {
-    for (const Memory memory : {Memory::kMalloc, Memory::kAllocMem}) {
-      if (!touched && memory == Memory::kMalloc) continue;
-      add_pingpong(catalogue, {.memory = memory, .touched = touched}, kSomeSizes, {1024, 65536, 1 << 20});
-    }
-  }
+  add_pingpong(catalogue, {.touched = false}, kAllSizes, {1024, 65536, 1 << 20});
+  add_pingpong(catalogue, {.touched = false, .receive = Receive::kBlocking}, kSomeSizes, {});
+  add_pingpong(catalogue, {.memory = Memory::kAllocMem}, kSomeSizes, {1024, 65536, 1 << 20});
   for (const Shape shape : {Shape::kVector, Shape::kIndexed, Shape::kStruct}) {
     add_pingpong(catalogue, {.shape = shape}, kUnitSizes, {1024, 65536, 1 << 20});
   }
@@ -515,7 +545,7 @@ void add_pings(Catalogue& catalogue) {
     made.bytes = kSomeSizes;
     made.quick_bytes = {8, 65536};
     made.make = [&mode](const Setting& setting) { return std::make_unique<Ping>(setting, mode); };
-    catalogue.push_back(made);
+    add_in_use(catalogue, made);
   }
 }
 
@@ -548,7 +578,11 @@ void add_bidirectional(Catalogue& catalogue) {
     made.make = [exchange = exchange](const Setting& setting) {
       return std::make_unique<Bidirectional>(setting, exchange);
     };
-    catalogue.push_back(made);
+    add_in_use(catalogue, made);
+    if (exchange != Exchange::kIsend && exchange != Exchange::kSendrecv) continue;
+    made.quick_bytes.clear();
+    if (exchange == Exchange::kIsend) made.quick_bytes = {1 << 20};
+    add_untouched(catalogue, made);
   }
 }
 
@@ -558,7 +592,7 @@ void add_rates(Catalogue& catalogue) {
   rate.quick_bytes = {8, 1024, 65536};
   rate.divisor = kWindow;
   rate.make = [](const Setting& setting) { return std::make_unique<Rate>(setting); };
-  catalogue.push_back(rate);
+  add_in_use(catalogue, rate, kUntouchedQuick);
 
   Benchmark many = rate;
   many.name = "multi_pair";
@@ -569,7 +603,7 @@ void add_rates(Catalogue& catalogue) {
   many.even = true;
   many.who = Who::kSlowest;
   many.factor = [](int size) { return size / 2.0; };
-  catalogue.push_back(many);
+  add_in_use(catalogue, many, kUntouchedQuick);
 
   many.variant = "pattern=pingpong";
   many.doc = "a message one way of a ping-pong, in all pairs (r, r + ranks / 2) at once";
@@ -577,7 +611,7 @@ void add_rates(Catalogue& catalogue) {
   many.quick_bytes = {8, 1024, 65536, 1 << 20};
   many.divisor = 2;
   many.make = [](const Setting& setting) { return std::make_unique<ManyPingPongs>(setting); };
-  catalogue.push_back(many);
+  add_in_use(catalogue, many, kUntouchedQuick);
 }
 
 }  // namespace

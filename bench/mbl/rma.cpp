@@ -7,7 +7,9 @@
 //   counter   every rank adds 1 to a number at rank 0 and gets what it was before
 //   window    a window is made and freed again
 //   shared    MPI_Win_allocate_shared: the memory of the next rank is loaded from or stored to
-// `bytes` is what one access moves; of window, what each rank's window has.
+// `bytes` is what one access moves; of window, what each rank's window has. Where the target takes part in
+// the synchronisation before and after an access, data are in use (Use): the rank that they come from writes
+// them before, that where they go reads them after.
 #include <algorithm>
 #include <cstring>
 
@@ -107,14 +109,17 @@ class Accesses : public Pattern {
     epoch_ = std::make_unique<Epoch>(setting, window_, choice.sync, peers(traffic_.accesses, &Access::target),
                                      peers(traffic_.arrivals, &Arrival::origin));
     fill();
+    name_buffers();
   }
 
   void run(int rounds) override {
     for (int round = 0; round < rounds; ++round) {
+      use_.write();
       epoch_->begin();
       for (const Access& access : traffic_.accesses) start(access);
       transfer_.wait();
       epoch_->end();
+      use_.read();
     }
     epoch_->rest();
   }
@@ -139,6 +144,19 @@ class Accesses : public Pattern {
   }
 
  private:
+  void name_buffers() {
+    const std::int64_t bytes = transfer_.footprint();
+    for (const Access& access : traffic_.accesses) {
+      if (transfer_.writes()) use_.gives(origin_.data() + access.here * bytes, bytes);
+      if (transfer_.reads()) use_.gets(result_.data() + access.here * bytes, bytes);
+    }
+    for (const Arrival& arrival : traffic_.arrivals) {
+      unsigned char* const slot = window_.memory() + arrival.here * bytes;
+      if (transfer_.writes()) use_.gets(slot, bytes);
+      if (!transfer_.writes()) use_.gives(slot, bytes);
+    }
+  }
+
   void start(const Access& access) {
     const std::int64_t here = access.here * transfer_.footprint();
     epoch_->before(access.target);
@@ -445,6 +463,13 @@ std::string variant_of(const Choice& choice) {
          ",window=" + name_of(choice.memory) + ",layout=" + (choice.vector ? "vector" : "contiguous");
 }
 
+/// Data can be in use where the target knows when accesses begin and when they have ended.
+void enter(Catalogue& catalogue, Sync sync, Benchmark made) {
+  const bool both = sync == Sync::kFencePair || sync == Sync::kFenceAsserted || sync == Sync::kPscw;
+  if (both) add_in_use(catalogue, std::move(made));
+  if (!both) add_untouched(catalogue, std::move(made));
+}
+
 /// For benchmarks that have their listed sizes alone.
 constexpr std::int64_t kNoOtherSize = std::int64_t{1} << 60;
 
@@ -471,7 +496,7 @@ void add_latency(Catalogue& catalogue, Operation operation, Sync sync, bool quic
   made.make = [choice](const Setting& setting) {
     return std::make_unique<Accesses>(setting, choice, ping(setting, kLatencyCalls));
   };
-  catalogue.push_back(std::move(made));
+  enter(catalogue, choice.sync, std::move(made));
 }
 
 void add_ping(Catalogue& catalogue, const Choice& choice, Sizes quick) {
@@ -483,7 +508,7 @@ void add_ping(Catalogue& catalogue, const Choice& choice, Sizes quick) {
   made.make = [choice](const Setting& setting) {
     return std::make_unique<Accesses>(setting, choice, ping(setting, 1));
   };
-  catalogue.push_back(std::move(made));
+  enter(catalogue, choice.sync, std::move(made));
 }
 
 void add_shift(Catalogue& catalogue, const Choice& choice, Sizes quick) {
@@ -494,7 +519,7 @@ void add_shift(Catalogue& catalogue, const Choice& choice, Sizes quick) {
   made.make = [choice](const Setting& setting) {
     return std::make_unique<Accesses>(setting, choice, shift(setting));
   };
-  catalogue.push_back(std::move(made));
+  enter(catalogue, choice.sync, std::move(made));
 }
 
 void add_exchange(Catalogue& catalogue, const Choice& choice, bool shifted, Sizes quick) {
@@ -507,7 +532,7 @@ void add_exchange(Catalogue& catalogue, const Choice& choice, bool shifted, Size
   made.make = [choice, shifted](const Setting& setting) {
     return std::make_unique<Accesses>(setting, choice, exchange(setting, shifted));
   };
-  catalogue.push_back(std::move(made));
+  enter(catalogue, choice.sync, std::move(made));
 }
 
 void add_epoch(Catalogue& catalogue, Sync sync, int assertion) {
@@ -548,7 +573,7 @@ void add_shared(Catalogue& catalogue, bool stores, bool all) {
   made.make = [stores, all](const Setting& setting) {
     return std::make_unique<SharedCopy>(setting, stores, all);
   };
-  catalogue.push_back(std::move(made));
+  add_untouched(catalogue, std::move(made));
 }
 
 constexpr Operation kMoves[] = {Operation::kPut, Operation::kGet, Operation::kAccumulate};
@@ -556,19 +581,19 @@ constexpr Operation kMoves[] = {Operation::kPut, Operation::kGet, Operation::kAc
 void add_pings(Catalogue& catalogue) {
   for (const Operation operation : kMoves) {
     const bool is_put = operation == Operation::kPut;
-    add_ping(catalogue, {operation, Sync::kFence}, kQuickSizes);
-    for (const Sync sync : {Sync::kFencePair, Sync::kFenceAsserted, Sync::kPscw, Sync::kLock, Sync::kLockAll,
+    add_ping(catalogue, {operation, Sync::kFencePair}, kQuickSizes);
+    for (const Sync sync : {Sync::kFence, Sync::kFenceAsserted, Sync::kPscw, Sync::kLock, Sync::kLockAll,
                             Sync::kFlush, Sync::kFlushLocal})
       add_ping(catalogue, {operation, sync}, is_put ? kTwoSizes : Sizes{});
     for (const WindowMemory memory :
          {WindowMemory::kMalloc, WindowMemory::kAllocMem, WindowMemory::kShared, WindowMemory::kDynamic}) {
-      add_ping(catalogue, {operation, Sync::kFence, memory}, is_put ? kTwoSizes : Sizes{});
+      add_ping(catalogue, {operation, Sync::kFencePair, memory}, is_put ? kTwoSizes : Sizes{});
       add_ping(catalogue, {operation, Sync::kFlush, memory}, {});
     }
-    add_ping(catalogue, {operation, Sync::kFence, WindowMemory::kAllocate, true},
+    add_ping(catalogue, {operation, Sync::kFencePair, WindowMemory::kAllocate, true},
              is_put ? Sizes{64 << 10, 1 << 20} : Sizes{});
   }
-  add_ping(catalogue, {Operation::kGetAccumulate, Sync::kFence}, {});
+  add_ping(catalogue, {Operation::kGetAccumulate, Sync::kFencePair}, {});
   add_ping(catalogue, {Operation::kGetAccumulate, Sync::kFlush}, {4});
   for (const Operation operation : {Operation::kRput, Operation::kRget, Operation::kRaccumulate})
     add_ping(catalogue, {operation, Sync::kFlush}, {});
@@ -588,14 +613,14 @@ void add_rma(Catalogue& catalogue) {
     add_latency(catalogue, operation, Sync::kFence, operation == Operation::kPut);
   add_pings(catalogue);
   for (const Operation operation : kMoves)
-    for (const Sync sync : {Sync::kFence, Sync::kPscw, Sync::kFlush})
+    for (const Sync sync : {Sync::kFencePair, Sync::kFence, Sync::kPscw, Sync::kFlush})
       add_shift(catalogue, {operation, sync},
-                sync == Sync::kFence && operation != Operation::kAccumulate ? kFewSizes : Sizes{});
+                sync == Sync::kFencePair && operation != Operation::kAccumulate ? kFewSizes : Sizes{});
   for (const Operation operation : {Operation::kPut, Operation::kGet})
-    for (const Sync sync : {Sync::kFence, Sync::kPscw, Sync::kFlush})
+    for (const Sync sync : {Sync::kFencePair, Sync::kFence, Sync::kPscw, Sync::kFlush})
       for (const bool shifted : {true, false})
         add_exchange(catalogue, {operation, sync}, shifted,
-                     sync == Sync::kFence && shifted ? kFewSizes : Sizes{});
+                     sync == Sync::kFencePair && shifted ? kFewSizes : Sizes{});
   add_epoch(catalogue, Sync::kFence, 0);
   add_epoch(catalogue, Sync::kFence,
             MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED);

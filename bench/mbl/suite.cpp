@@ -12,6 +12,21 @@ std::vector<std::int64_t> powers_of_two(std::int64_t first, std::int64_t last) {
   return sizes;
 }
 
+void add_in_use(Catalogue& catalogue, Benchmark benchmark, const std::vector<std::int64_t>& untouched) {
+  Benchmark used = benchmark;
+  used.variant += used.variant.empty() ? "touched=yes" : ",touched=yes";
+  used.touched = true;
+  catalogue.push_back(std::move(used));
+  if (untouched.empty()) return;
+  benchmark.quick_bytes = untouched;
+  add_untouched(catalogue, std::move(benchmark));
+}
+
+void add_untouched(Catalogue& catalogue, Benchmark benchmark) {
+  benchmark.variant += benchmark.variant.empty() ? "touched=no" : ",touched=no";
+  catalogue.push_back(std::move(benchmark));
+}
+
 void require(int code, const char* call) {
   if (code == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING] = "unknown error";

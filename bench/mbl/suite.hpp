@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "buffers.hpp"
+
 namespace mbl {
 
 /// Where a pattern runs. `comm` has all ranks that take part (MPI_COMM_WORLD's, or its first `size`).
@@ -50,6 +52,11 @@ class Pattern {
   /// Returns what is wrong on this rank, empty when all is well. kNotChecked: the pattern moves no data.
   virtual std::string check() = 0;
   virtual Notes notes() { return {}; }
+  /// The constructor names the buffers, run() writes and reads them; on in samples of data in use alone.
+  Use& use() { return use_; }
+
+ protected:
+  Use use_;
 };
 
 inline const char kNotChecked[] = "-";
@@ -76,6 +83,7 @@ struct Benchmark {
   bool even = false;        // needs an even number of ranks
   Who who = Who::kSlowest;
   int rounds_max = 1 << 20;  // in a sample
+  bool touched = false;      // data are in use: ranks write what they give and read what they get (Use)
   double divisor = 1;        // a round's time counts for this many operations: 2 of a ping-pong
   /// Throughput is factor(size) * bytes / seconds (throughput-model: ping-pong 1, allreduce 2, allgather np).
   std::function<double(int size)> factor = [](int) { return 1.0; };
@@ -104,6 +112,12 @@ void add_overlapped_accesses(Catalogue& catalogue);
 void add_io(Catalogue& catalogue);
 void add_limits(Catalogue& catalogue);
 void add_start_up(Catalogue& catalogue, double init_seconds);
+
+/// Enters a benchmark with data in use, "touched=yes". Where `untouched` has sizes, also with buffers that
+/// nobody touches between the calls, "touched=no": with --quick those sizes alone.
+void add_in_use(Catalogue& catalogue, Benchmark benchmark, const std::vector<std::int64_t>& untouched = {});
+/// With buffers that nobody touches alone.
+void add_untouched(Catalogue& catalogue, Benchmark benchmark);
 
 /// {4, 8, … } powers of two from `first` to `last`, and 0 before them where `first` is 0 (then from 1 on).
 std::vector<std::int64_t> powers_of_two(std::int64_t first, std::int64_t last);

@@ -74,6 +74,8 @@ class Threads : public Pattern {
     multiple_ = level == MPI_THREAD_MULTIPLE;
     for (int number = 0; number < threads; ++number) {
       buffers_.push_back(std::make_unique<Buffer>(setting.bytes * messages));
+      use_.gives(buffers_.back()->data(), buffers_.back()->size());
+      use_.gets(buffers_.back()->data(), buffers_.back()->size());
       comms_.push_back(setting.comm);
       if (apart == Apart::kCommunicators) require(MPI_Comm_dup(setting.comm, &comms_.back()), "MPI_Comm_dup");
     }
@@ -137,6 +139,7 @@ class ThreadsRate : public Threads {
   void play(int number) override {
     MPI_Request requests[kWindow];
     const int tag = kTag + number;
+    if (is_first()) use_.write(number);
     for (int i = 0; i < kWindow; ++i) {
       void* place = buffer(number) + static_cast<std::int64_t>(count()) * i;
       if (is_first()) {
@@ -149,6 +152,7 @@ class ThreadsRate : public Threads {
     if (is_first()) {
       require(MPI_Recv(nullptr, 0, MPI_BYTE, peer(), tag, comm(number), MPI_STATUS_IGNORE), "MPI_Recv");
     } else {
+      use_.read(number);
       require(MPI_Send(nullptr, 0, MPI_BYTE, peer(), tag, comm(number)), "MPI_Send");
     }
   }
@@ -165,9 +169,11 @@ class ThreadsPingPong : public Threads {
     require(
         MPI_Recv(buffer(number), count(), MPI_BYTE, peer(), kTag + number, comm(number), MPI_STATUS_IGNORE),
         "MPI_Recv");
+    use_.read(number);
     if (!is_first()) send(number);
   }
   void send(int number) {
+    use_.write(number);
     require(MPI_Send(buffer(number), count(), MPI_BYTE, peer(), kTag + number, comm(number)), "MPI_Send");
   }
   int whose() const override { return 0; }  // rank 1 sends back what it got
@@ -191,7 +197,7 @@ void add(Catalogue& catalogue, const std::string& pattern, const char* doc, int 
     made.make = [threads, apart](const Setting& setting) {
       return std::make_unique<Made>(setting, threads, apart);
     };
-    catalogue.push_back(made);
+    add_in_use(catalogue, made, made.quick_bytes);
   }
 }
 

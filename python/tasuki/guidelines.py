@@ -32,7 +32,7 @@ CACHED_MAX = 64 << 10
 NEIGHBOURS_MAX = 4.0  # sizes that lie further apart say nothing about what is between them
 
 # The variants of a collective that its name alone means.
-PLAIN = {"form": "blocking", "lengths": "even", "buffers": "two"}
+PLAIN = {"form": "blocking", "lengths": "even", "buffers": "two", "touched": "yes"}
 # Groups in which more bytes are more work.
 SIZED = ("point_to_point", "collectives", "concurrent", "rma")
 

@@ -145,7 +145,8 @@ class Pricer:
 
     def curves_of(self, operation: str) -> list[Curve]:
         """The curves of the pattern, by ranks. Of several variants that fit, the one with the most sizes: the
-        suite gives those to its base variant. An MPI function may do with another form's or mode's."""
+        suite gives those to its base variant; of two, the one whose data are in use. An MPI function may do
+        with another form's or mode's."""
         if operation not in self.found:
             group, benchmark, variant = pattern_of(operation)
             named = [
@@ -156,7 +157,7 @@ class Pricer:
             fitting = [curve for curve in named if variant.items() <= curve.variant.items()]
             if operation.startswith("MPI_"):
                 fitting = fitting or named
-            best = max(fitting, key=lambda curve: (curve.variant == variant, size_of(curve)), default=None)
+            best = max(fitting, key=lambda one: preference_of(one, variant), default=None)
             chosen = [one for one in fitting if best and one.pattern == best.pattern]
             self.found[operation] = sorted(chosen, key=lambda curve: curve.ranks)
         return self.found[operation]
@@ -388,8 +389,10 @@ def between(points: list[tuple[float, float]], x: float) -> float:
     return points[-1][1]
 
 
-def size_of(curve: Curve) -> int:
-    return max(len(curve.points), len(curve.segments or []))
+def preference_of(curve: Curve, wanted: dict) -> tuple:
+    """The greater, the more a curve is what a pattern with that variant means."""
+    sizes = max(len(curve.points), len(curve.segments or []))
+    return curve.variant == wanted, sizes, curve.variant.get("touched") != "no"
 
 
 # ---- names ---------------------------------------------------------------------------------------------

@@ -88,11 +88,12 @@ def test_all_cases_move_the_right_data(measured, ranks):
 
 def test_long_vectors_and_blocks_are_right_too(measured):
     ids = [
-        "collectives/bcast/form=blocking",
-        "collectives/allreduce/form=blocking,buffers=one",
-        "collectives/alltoallv/form=blocking,lengths=rising",
-        "collectives/reduce_scatter/form=blocking,lengths=rising",
-        "concurrent/exchange/way=put_fence,order=shifted,memory=malloc",
+        "collectives/bcast/form=blocking,touched=yes",
+        "collectives/bcast/form=blocking,touched=no",
+        "collectives/allreduce/form=blocking,buffers=one,touched=yes",
+        "collectives/alltoallv/form=blocking,lengths=rising,touched=yes",
+        "collectives/reduce_scatter/form=blocking,lengths=rising,touched=yes",
+        "concurrent/exchange/way=put_fence,order=shifted,memory=malloc,touched=yes",
     ]
     wanted = [(name, size) for name in ids for size in (80_008, 1 << 20)]
     assert [row["checked"] for row in measured(3, wanted)] == [True] * len(wanted)
@@ -111,14 +112,15 @@ def test_every_collective_is_there_in_every_form():
             assert variants, f"{name}, {form}"
             uneven = name.endswith(("v", "w")) or name == "reduce_scatter"
             if uneven and form == "blocking":
-                assert variants == {"blocking,lengths=even", "blocking,lengths=rising"}, name
+                lengths = {variant.removesuffix(",touched=yes") for variant in variants}
+                assert lengths == {"blocking,lengths=even", "blocking,lengths=rising"}, name
     assert {id.split("/")[1] for id in ids if id.startswith("collectives/")} == set(COLLECTIVES)
 
 
 def test_there_are_sizes_enough_to_fit_in_the_quick_cases_too():
     quick = listed(2, "--quick")
-    assert len(quick["collectives/bcast/form=blocking"]) >= 18
-    assert len(quick["collectives/allreduce/form=blocking,buffers=two"]) >= 18
+    assert len(quick["collectives/bcast/form=blocking,touched=yes"]) >= 18
+    assert len(quick["collectives/allreduce/form=blocking,buffers=two,touched=yes"]) >= 18
     for group, most in {"collectives": 260, "concurrent": 50}.items():
         assert sum(len(sizes) for name, sizes in quick.items() if name.startswith(group)) <= most
 
@@ -128,9 +130,12 @@ def test_exchanges_are_there_in_all_their_ways_and_orders():
     variants = {id.removeprefix(prefix) for id in listed(3) if id.startswith(prefix)}
     ways = ("isend", "send", "send_barrier", "put_fence")
     assert variants >= {
-        f"way={way},order={order},memory=malloc" for way in ways for order in ("shifted", "naive")
+        f"way={way},order={order},memory=malloc,touched={touched}"
+        for way in ways
+        for order in ("shifted", "naive")
+        for touched in ("yes", "no")
     }
-    assert "way=alltoall,order=library,memory=malloc" in variants
+    assert "way=alltoall,order=library,memory=malloc,touched=yes" in variants
     # Two ranks have but one order, and half of three ranks is one.
     assert not any("naive" in id for id in listed(2))
     assert not any("half" in id for id in listed(3)) and any("half" in id for id in listed(4))
@@ -140,11 +145,11 @@ def test_what_cannot_be_is_told_and_the_rest_goes_on(measured):
     lines = measured(
         2,
         [
-            ("concurrent/halo/way=isend,dimensions=3", 16),
-            ("concurrent/halo/way=isend,dimensions=2", 1 << 30),
-            ("concurrent/shift/way=sendrecv,distance=1", 8 << 40),
-            ("collectives/alltoallw/form=blocking,lengths=even", 1 << 30),
-            ("concurrent/halo/way=isend,dimensions=3", 72),
+            ("concurrent/halo/way=isend,dimensions=3,touched=yes", 16),
+            ("concurrent/halo/way=isend,dimensions=2,touched=yes", 1 << 30),
+            ("concurrent/shift/way=sendrecv,distance=1,touched=yes", 8 << 40),
+            ("collectives/alltoallw/form=blocking,lengths=even,touched=yes", 1 << 30),
+            ("concurrent/halo/way=isend,dimensions=3,touched=yes", 72),
         ],
     )
     told = [line.get("why") for line in lines]
@@ -155,12 +160,13 @@ def test_what_cannot_be_is_told_and_the_rest_goes_on(measured):
 
 
 def test_overlap_is_what_its_parts_say(measured):
-    cases = [f"collectives/{name}/form=overlap" for name in ("bcast", "reduce", "scan")]
+    cases = [f"collectives/{name}/form=overlap,touched=yes" for name in ("bcast", "reduce", "scan")]
     sides = [("sender", "posted"), ("sender", "late"), ("receiver", "posted"), ("receiver", "late")]
     for number, (side, receive) in enumerate(sides):
         tests = ("none", "some")[number % 2]
-        cases.append(f"point_to_point/overlap/form=overlap,side={side},receive={receive},tests={tests}")
-    cases += [f"rma/overlap/form=overlap,operation={operation}" for operation in ("rput", "rget")]
+        variant = f"form=overlap,side={side},receive={receive},tests={tests},touched=yes"
+        cases.append(f"point_to_point/overlap/{variant}")
+    cases += [f"rma/overlap/form=overlap,operation={operation},touched=no" for operation in ("rput", "rget")]
     for row in measured(2, [(case, 4096) for case in cases]):
         notes = row["notes"]
         assert min(notes[part] for part in ("pure_seconds", "compute_seconds", "total_seconds")) > 0
@@ -226,23 +232,24 @@ def spoiled_cases():
         rest = ",lengths=even" if uneven else ""
         if name in ("allgather", "alltoall", "allreduce"):
             rest = ",buffers=two"
+        rest += ",touched=yes"
         yield f"MPI_{name.capitalize()}", f"{series}blocking{rest}"
         if name in ("bcast", "allreduce", "alltoallw", "neighbor_alltoallv"):
             yield f"MPI_I{name}", f"{series}nonblocking{rest}"
             yield f"MPI_I{name}", f"{series}overlap{rest}"
             yield "MPI_Start", f"{series}persistent{rest}"
-    yield "MPI_Alltoallv", "collectives/alltoallv/form=blocking,lengths=rising"
-    yield "MPI_Sendrecv", "concurrent/shift/way=sendrecv,distance=1"
-    yield "MPI_Isend", "concurrent/shift/way=isend_irecv,distance=1"
-    yield "MPI_Put", "concurrent/shift/way=put_fence,distance=1"
-    yield "MPI_Isend", "concurrent/exchange/way=isend,order=shifted,memory=malloc"
-    yield "MPI_Send", "concurrent/exchange/way=send,order=shifted,memory=malloc"
-    yield "MPI_Send", "concurrent/exchange/way=send_barrier,order=shifted,memory=alloc_mem"
-    yield "MPI_Put", "concurrent/exchange/way=put_fence,order=shifted,memory=malloc"
+    yield "MPI_Alltoallv", "collectives/alltoallv/form=blocking,lengths=rising,touched=yes"
+    yield "MPI_Sendrecv", "concurrent/shift/way=sendrecv,distance=1,touched=yes"
+    yield "MPI_Isend", "concurrent/shift/way=isend_irecv,distance=1,touched=yes"
+    yield "MPI_Put", "concurrent/shift/way=put_fence,distance=1,touched=yes"
+    yield "MPI_Isend", "concurrent/exchange/way=isend,order=shifted,memory=malloc,touched=yes"
+    yield "MPI_Send", "concurrent/exchange/way=send,order=shifted,memory=malloc,touched=yes"
+    yield "MPI_Send", "concurrent/exchange/way=send_barrier,order=shifted,memory=alloc_mem,touched=yes"
+    yield "MPI_Put", "concurrent/exchange/way=put_fence,order=shifted,memory=malloc,touched=yes"
     ways = {"isend": "MPI_Isend", "sendrecv": "MPI_Sendrecv", "persistent": "MPI_Startall"}
     ways |= {"neighbor_alltoallw": "MPI_Neighbor_alltoallw", "put_pscw": "MPI_Put", "put_fence": "MPI_Put"}
     for dimensions, (way, function) in enumerate(ways.items()):
-        yield function, f"concurrent/halo/way={way},dimensions={dimensions % 3 + 1}"
+        yield function, f"concurrent/halo/way={way},dimensions={dimensions % 3 + 1},touched=yes"
 
 
 SPOILED = list(spoiled_cases())

@@ -14,7 +14,7 @@ from scipy import stats
 HERE = harness.HERE.parent / "suite"
 BENCH = harness.ROOT / "bench/mbl"
 MBL = harness.PREFIX / "libexec/tasuki/mbl"
-VARIANT = "mode=send,memory=malloc,touched=no,layout=contiguous,receive=posted,cache=warm"
+VARIANT = "mode=send,memory=malloc,touched=yes,layout=contiguous,receive=posted,cache=warm"
 PINGPONG = f"point_to_point/pingpong/{VARIANT}"
 BLOCKING = PINGPONG.replace("posted", "blocking")
 
@@ -74,6 +74,29 @@ def test_variants_are_names_and_values():
         ), case["id"]
 
 
+# What moves no data, or says by another name how they were used.
+WITHOUT_USE = (
+    "start_up/",
+    "point_to_point/latency/",
+    "point_to_point/one_way/",
+    "point_to_point/late_receive/",
+)
+WITHOUT_USE += ("collectives/barrier/", "rma/epoch/", "rma/counter/", "rma/window/", "io/sync/", "io/open/")
+WITHOUT_USE += ("io/set_view", "io/seek_shared", "io/set_size", "io/preallocate", "limit/line", "limit/meet")
+WITHOUT_USE += ("limit/stream",)
+
+
+def test_each_case_that_moves_data_says_whether_they_are_in_use():
+    ids = {case["id"] for case in listed(4)}
+    told = {name for name in ids if "touched=yes" in name or "touched=no" in name}
+    alone = {name for name in ids if "form=used" in name or "form=cold" in name}
+    assert not [name for name in ids - told - alone if not name.startswith(WITHOUT_USE)]
+    assert not [name for name in told if name.startswith(WITHOUT_USE)]
+    both = {name.replace("touched=no", "touched=yes") for name in told}
+    # All but accesses whose target takes no part.
+    assert not [name for name in both - ids if not name.startswith("rma/")]
+
+
 def test_all_groups_are_there_and_the_quick_ones_are_few():
     groups = {case["id"].split("/")[0] for case in listed(2, "--quick")}
     assert groups == {"start_up", "point_to_point", "collectives", "concurrent", "rma", "io", "limit"}
@@ -122,7 +145,7 @@ WRONG_CASES = {
     f"{PINGPONG} -8": "expected an id and a number of bytes",
     f"{PINGPONG} 8 9": "expected an id and a number of bytes",
     f"{PINGPONG.replace('contiguous', 'vector')} 1000": "expected a multiple of 512 bytes",
-    "point_to_point/multi_pair/pattern=rate 8": "needs 4 ranks or more, there are 2",
+    "point_to_point/multi_pair/pattern=rate,touched=yes 8": "needs 4 ranks or more, there are 2",
 }
 
 
@@ -226,7 +249,7 @@ def test_init_has_a_sample_of_each_rank(cases):
 
 
 def test_a_case_of_two_ranks_runs_in_a_larger_job(cases):
-    rows = rows_of(mbl(5, *cases(f"{PINGPONG} 8", "point_to_point/multi_pair/pattern=pingpong 8",
+    rows = rows_of(mbl(5, *cases(f"{PINGPONG} 8", "point_to_point/multi_pair/pattern=pingpong,touched=yes 8",
                                  "start_up/comm_dup 0", f"{BLOCKING} 8"), "--budget", "0.001"))  # fmt: skip
     assert [row["ranks"] for row in rows] == [2, 4, 5, 2]
 
@@ -314,8 +337,9 @@ def test_threads_call_at_the_same_time(disturb):
     for pattern in ("rate", "pingpong"):
         for apart in ("tags", "communicators"):
             for threads in ("1", "2", "3"):
-                variant = {"pattern": pattern, "apart": apart, "threads": threads}
-                assert found.count(variant) == 2, variant  # at two sizes
+                for touched in ("yes", "no"):
+                    variant = {"pattern": pattern, "apart": apart, "threads": threads, "touched": touched}
+                    assert found.count(variant) == 2, variant  # at two sizes
     assert not [case for case in listed(2) if "/threads/" in case["id"]], "without --threads"
     done = mbl(2, *words, environment=disturb("serialized"))
     assert done.returncode == 2 and "this MPI does not give MPI_THREAD_MULTIPLE" in done.stderr, done.text

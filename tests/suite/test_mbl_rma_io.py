@@ -79,7 +79,7 @@ def test_every_operation_and_every_function_of_data_access_is_there():
     calls += " {0}_all_begin {0}_at_all_begin {0}_ordered_begin"
     for direction in ("write", "read"):
         for call in calls.format(direction).split():
-            assert f"io/{direction}/call={call},layout=contiguous,hints=none" in ids, call
+            assert f"io/{direction}/call={call},layout=contiguous,hints=none,touched=yes" in ids, call
 
 
 def test_the_quick_ones_are_few():
@@ -105,12 +105,13 @@ def run_with_fault(faults, fault, case, tmp_path):
 
 
 PLAIN = "window=allocate,layout=contiguous"
+REGIONS = "memory=regions,file=regions,region=64,space=64"
 WRONG = {
-    "put": f"rma/ping/operation=put,sync=fence,{PLAIN} 64",
-    "accumulate": f"rma/shift/operation=accumulate,sync=flush,{PLAIN} 64",
-    "compare_and_swap": f"rma/latency/operation=compare_and_swap,sync=flush,{PLAIN} 8",
-    "write_at_all": "io/write/call=write_at_all,layout=strided,hints=none 4096",
-    "read_all": "io/hpio_read/call=read_all,memory=regions,file=regions,region=64,space=64,hints=none 4096",
+    "put": f"rma/ping/operation=put,sync=fence_pair,{PLAIN},touched=yes 64",
+    "accumulate": f"rma/shift/operation=accumulate,sync=flush,{PLAIN},touched=no 64",
+    "compare_and_swap": f"rma/latency/operation=compare_and_swap,sync=flush,{PLAIN},touched=no 8",
+    "write_at_all": "io/write/call=write_at_all,layout=strided,hints=none,touched=yes 4096",
+    "read_all": f"io/hpio_read/call=read_all,{REGIONS},hints=none,touched=yes 4096",
 }
 
 
@@ -125,8 +126,8 @@ def test_wrong_data_end_the_program(faults, fault, tmp_path):
 
 
 def test_a_call_that_returns_an_error_is_told_and_the_others_go_on(faults, tmp_path):
-    lacking = "io/read/call=read_all,layout=contiguous,hints=none 4096"
-    other = "io/read/call=read,layout=contiguous,hints=none 4096"
+    lacking = "io/read/call=read_all,layout=contiguous,hints=none,touched=yes 4096"
+    other = "io/read/call=read,layout=contiguous,hints=none,touched=yes 4096"
     done = run_with_fault(faults, "lacks_read_all", f"{lacking}\n{other}", tmp_path)
     rows, told = rows_of(done)
     assert [row["id"] for row in rows] == [other.split()[0]]
