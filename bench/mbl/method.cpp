@@ -221,9 +221,12 @@ Measurement measure(const Benchmark& benchmark, const Setting& setting, const Pl
   made.checked = agree(pattern->check(), place, &made.why);
   if (made.checked == Checked::kWrong || made.checked == Checked::kLacking) return made;
   const Checked before = made.checked;
+  const double line_before = place.lines ? place.lines->seconds() : 0;
   pattern->use().turn(benchmark.touched);
   made = take_samples(*pattern, benchmark, place, limits);
   pattern->use().turn(false);
+  const double line_after = place.lines ? place.lines->seconds() : 0;
+  if (line_before > 0 && line_after > 0) made.line_seconds = {line_before, line_after};
   for (const auto& note : pattern->notes()) made.notes.push_back(note);
   made.clock_error_seconds = place.clock->check(place.control, kClockLimit);
   made.checked = before == Checked::kNothing ? before : agree(pattern->check(), place, &made.why);

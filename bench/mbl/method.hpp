@@ -8,10 +8,12 @@
 
 #include <mpi.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "clock.hpp"
+#include "line_state.hpp"
 #include "suite.hpp"
 
 namespace mbl {
@@ -33,6 +35,7 @@ struct Measurement {
   std::string why;  // what is wrong, or unsupported: of the first rank that says something
   int late = 0;     // samples that were taken again
   double clock_error_seconds = 0;
+  std::vector<double> line_seconds;  // a cache line there and back, before and after; or empty (LineState)
   Notes notes;
 };
 
@@ -43,6 +46,7 @@ struct Place {
   int rank = 0, size = 1;
   bool crowded = false;  // more ranks than processors on some machine: a rank that waits has to give way
   Clock* clock = nullptr;
+  std::shared_ptr<LineState> lines;  // null where ranks share processors: they are not there at the same time
 };
 
 /// Measures one case. Collective over the place.

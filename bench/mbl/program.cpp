@@ -123,6 +123,7 @@ class Places {
     place.rank = rank_;
     place.size = ranks;
     place.crowded = is_crowded(place.comm);
+    if (!place.crowded) place.lines = std::make_shared<LineState>(place.control);
     place.clock = &clock_;
     if (ranks > synchronised_) clock_.synchronise(place.control);
     synchronised_ = std::max(ranks, synchronised_);

@@ -106,7 +106,8 @@ void Out::row(const Case& item, const Measurement& made) {
   text += std::string(", \"settled\": ") + (made.settled ? "true" : "false") +
           ", \"checked\": " + (made.checked == Checked::kRight ? "true" : "null") +
           ", \"late\": " + std::to_string(made.late) +
-          ", \"clock_error_seconds\": " + number(made.clock_error_seconds);
+          ", \"clock_error_seconds\": " + number(made.clock_error_seconds) + ", \"line_seconds\": [" +
+          joined(made.line_seconds, number) + "]";
   text += ", \"notes\": {" +
           joined(made.notes,
                  [](const std::pair<std::string, double>& note) {

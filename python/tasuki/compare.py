@@ -5,6 +5,9 @@ when not said) and chance does not explain that: of all rows that are called so,
 be wrong, however many there are (Benjamini and Hochberg). All others are "same": no such difference was
 shown. `tight` says that the interval excludes twice the tolerance; else the row was too restless to tell.
 
+The host of a virtual machine may move its processors to others that share no cache, and every time depends on
+that. So rows are compared by state: with lines near, with lines far (Row.by_state), and not across.
+
 A run of one round does not know how much one job differs from the next of its kind, and two such runs differ
 by that, too. `tasuki compare --mpi A --mpi B` measures in rounds, in which all take turns.
 """
@@ -50,6 +53,7 @@ class Verdict:
     chance: float  # adjusted for the number of rows
     verdict: str
     tight: bool
+    state: str = ""  # of the machine: near, far, or not known
 
 
 @dataclasses.dataclass
@@ -60,6 +64,9 @@ class Comparison:
     level: float
     rows: list[Verdict]
     missing: dict[str, list[str]]  # name of a run -> rows that another has and it has not
+    apart: dict[
+        str, list[str]
+    ]  # name of a run -> rows measured in other states of the machine than the base's
     warnings: list[str]
 
     def frame(self):
@@ -72,11 +79,15 @@ class Comparison:
     def summary(self) -> list[dict]:
         """For each other run and group: the ratios' geometric mean, and how many rows got which verdict."""
         sums: dict[tuple[str, str], list[Verdict]] = collections.defaultdict(list)
+        several = len({row.state for row in self.rows}) > 1
         for row in self.rows:
             sums[row.other, row.group].append(row)
             sums[row.other, "all"].append(row)
+            if several and row.state:
+                sums[row.other, f"all, lines {row.state}"].append(row)
         made = []
-        for (other, group), rows in sorted(sums.items(), key=lambda item: (item[0][0], item[0][1] == "all")):
+        order = sorted(sums, key=lambda one: (one[0], one[1].startswith("all"), one[1]))
+        for (other, group), rows in ((one, sums[one]) for one in order):
             counts = collections.Counter(row.verdict for row in rows)
             ratio = math.exp(sum(math.log(row.ratio) for row in rows) / len(rows))
             loose = sum(not row.tight for row in rows if row.verdict == "same")
@@ -109,9 +120,16 @@ def gate(made: Comparison) -> Gate:
     rows = [row for row in made.rows if row.group != LIMIT]
     slower = sorted((row for row in rows if row.verdict == "slower"), key=lambda row: -row.ratio)
     restless = sum(not row.tight for row in rows)
+    apart = sum(map(len, made.apart.values()))
     unlike = [text for text in made.warnings if text.startswith(MACHINE)]
     limits = [row for row in made.rows if row.group == LIMIT]
     limits_slower = sum(row.verdict == "slower" for row in limits)
+    if apart > len(rows):
+        return Gate(
+            UNCLEAR,
+            f"gate: cannot tell: {apart} rows were measured in other states of the machine, "
+            f"{len(rows)} in the same",
+        )
     if not rows:
         return Gate(UNCLEAR, "gate: cannot tell: there is no row in which an MPI is at work")
     if unlike:
@@ -181,31 +199,64 @@ def compare(base: Run, *others: Run, tolerance: float = TOLERANCE, level: float 
     runs = [base, *others]
     names = names_of(runs)
     keyed = [rows_by_key(run) for run in runs]
-    estimated = [dict(zip(rows, confidence.estimates(list(rows.values())), strict=True)) for rows in keyed]
     every = list(dict.fromkeys(key for rows in keyed for key in rows))
     missing = {
         name: [text_of(key) for key in every if key not in rows]
         for name, rows in zip(names, keyed, strict=True)
     }
-    pairs = [
-        (key, place, confidence.difference(estimated[place][key], estimated[0][key]))
-        for place in range(1, len(runs))
-        for key in keyed[0]
-        if key in keyed[place]
-    ]
-    if not pairs:
+    shared = [(key, place) for place in range(1, len(runs)) for key in keyed[0] if key in keyed[place]]
+    if not shared:
         raise ResultsError(
             f"{', '.join(name_of(run) for run in runs)}: have no row in common: nothing to compare"
         )
+    apart: dict[str, list[str]] = {name: [] for name in names[1:]}
+    pairs = []
+    for key, place in shared:
+        alike = in_same_states(keyed[0][key], keyed[place][key])
+        pairs += [(place, state, base_row, row) for state, base_row, row in alike]
+        if not alike:
+            apart[names[place]].append(text_of(key))
     bound = math.log1p(tolerance)
-    chances = [min(1.0, 2 * confidence.chance_above(turned(ratio), bound)) for _, _, ratio in pairs]
+    ratios = ratios_of(pairs)
+    chances = [min(1.0, 2 * confidence.chance_above(turned(ratio), bound)) for ratio in ratios]
     rows = [
-        verdict_of(keyed[0][key], keyed[place][key], names[place], ratio, chance, bound, level)
-        for (key, place, ratio), chance in zip(pairs, confidence.adjusted(chances), strict=True)
+        verdict_of(base_row, row, names[place], ratio, chance, bound, level, state)
+        for (place, state, base_row, row), ratio, chance in zip(
+            pairs, ratios, confidence.adjusted(chances), strict=True
+        )
     ]
-    return Comparison(
-        names[0], names[1:], tolerance, level, rows, missing, doubts(runs, names) + control(rows)
-    )
+    notes = doubts(runs, names) + told_apart(names, apart) + control(rows)
+    return Comparison(names[0], names[1:], tolerance, level, rows, missing, apart, notes)
+
+
+def in_same_states(base: Row, other: Row) -> list[tuple[str, Row, Row]]:
+    """(state, what the base and the other have in it); of rows one of which knows no state, the whole."""
+    bases, others = base.by_state(), other.by_state()
+    if "" in bases or "" in others:
+        return [("", base, other)]
+    return [(state, bases[state], others[state]) for state in bases if state in others]
+
+
+def ratios_of(pairs: list[tuple[int, str, Row, Row]]) -> list[confidence.Estimate]:
+    """The logarithm of each ratio. What is usual in a group is taken from all its rows of a run."""
+    estimated: dict[int, confidence.Estimate] = {}
+    rows_of_run: dict[int, dict[int, Row]] = collections.defaultdict(dict)
+    for place, _, base_row, row in pairs:
+        rows_of_run[0][id(base_row)] = base_row
+        rows_of_run[place][id(row)] = row
+    for rows in rows_of_run.values():
+        estimated |= zip(rows, confidence.estimates(list(rows.values())), strict=True)
+    return [confidence.difference(estimated[id(row)], estimated[id(base)]) for _, _, base, row in pairs]
+
+
+def told_apart(names: list[str], apart: dict[str, list[str]]) -> list[str]:
+    return [
+        f"{len(rows)} rows of {names[0]} and {name} are from different states of the machine and not "
+        f"compared: cache lines were near in one and far in the other, or that changed meanwhile (the first: "
+        f"{rows[0]})"
+        for name, rows in apart.items()
+        if rows
+    ]
 
 
 def control(rows: list[Verdict]) -> list[str]:
@@ -224,7 +275,9 @@ def turned(ratio: confidence.Estimate) -> confidence.Estimate:
     return dataclasses.replace(ratio, value=abs(ratio.value))
 
 
-def verdict_of(base: Row, row: Row, other: str, ratio, chance: float, bound: float, level: float) -> Verdict:
+def verdict_of(
+    base: Row, row: Row, other: str, ratio, chance: float, bound: float, level: float, state: str
+) -> Verdict:
     low, high = confidence.interval(ratio, level)
     verdict = "same"
     if chance <= level:
@@ -244,6 +297,7 @@ def verdict_of(base: Row, row: Row, other: str, ratio, chance: float, bound: flo
         chance=chance,
         verdict=verdict,
         tight=verdict != "same" or (low > -2 * bound and high < 2 * bound),
+        state=state,
     )
 
 

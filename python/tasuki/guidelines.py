@@ -7,9 +7,10 @@ much, and "unclear" where the measurements tell neither. Of all that are called 
 are expected to be wrong (confidence.adjusted). A size that was not measured is taken from its neighbours, if
 they are near.
 
-Sizes are those of the suite: M is what each rank gives to each other, or the whole vector; p are the ranks.
-The suite runs an operation many times back to back, in which rooted ones (MPI_Bcast, MPI_Reduce) overlap with
-the next: a sum of those on the right side is a strict measure.
+Both sides are of one state of the machine (Row.by_state). Sizes are those of the suite: M is what each rank
+gives to each other, or the whole vector; p are the ranks. The suite runs an operation many times back to
+back, in which rooted ones (MPI_Bcast, MPI_Reduce) overlap with the next: a sum of those on the right side is
+a strict measure.
 """
 
 from __future__ import annotations
@@ -117,6 +118,7 @@ class Finding:
     high: float
     chance: float  # adjusted for the number of guidelines
     verdict: str
+    state: str = ""  # of the machine: near, far, or not known
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,6 +129,7 @@ class Claim:
     row: Row
     left: Estimate
     right: Estimate
+    state: str = ""
 
 
 class Times:
@@ -211,8 +214,11 @@ def of_sizes(times: Times) -> Iterator[Claim]:
 
 def check(run: Run, tolerance: float = TOLERANCE, level: float = LEVEL) -> list[Finding]:
     """Every guideline at every size that the run can say something about."""
-    times = Times(run)
-    claims = [*of_collectives(times), *of_values(times), *of_sizes(times)]
+    claims = []
+    for state, part in run.by_state().items():
+        times = Times(part)
+        found = [*of_collectives(times), *of_values(times), *of_sizes(times)]
+        claims += [dataclasses.replace(claim, state=state) for claim in found]
     ratios = [confidence.difference(claim.left, claim.right) for claim in claims]
     bound = math.log1p(tolerance)
     violated = confidence.adjusted([confidence.chance_above(ratio, bound) for ratio in ratios])
@@ -236,6 +242,7 @@ def finding_of(claim: Claim, ratio: Estimate, against: float, pro: float, level:
         low=math.exp(max(low, -700)),
         high=math.exp(min(high, 700)),
         chance=against,
+        state=claim.state,
         verdict="violated" if against <= level else "kept" if pro <= level else "unclear",
     )
 

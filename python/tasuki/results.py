@@ -8,12 +8,16 @@ what was expected.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
 import pathlib
 import statistics
 
 VERSION = 1
+# A cache line that goes there and back in less comes from a cache that both processors share.
+FAR_SECONDS = 200e-9
+STATES = ("near", "far")
 
 
 class ResultsError(ValueError):
@@ -41,6 +45,7 @@ class Row:
     late: int = 0
     parts: list[int] = dataclasses.field(default_factory=list)
     clock_error_seconds: float = 0.0
+    line_seconds: list[float] = dataclasses.field(default_factory=list)
     notes: dict[str, float] = dataclasses.field(default_factory=dict)
 
     def extend(self, later: Row, width: float) -> None:
@@ -49,9 +54,39 @@ class Row:
         self.parts.append(len(later.seconds))
         self.late += later.late
         self.clock_error_seconds = max(self.clock_error_seconds, later.clock_error_seconds)
+        self.line_seconds = self.line_seconds + later.line_seconds
         for name, value in summarise(self.seconds).items():
             setattr(self, name, value)
         self.settled = self.high_seconds - self.low_seconds <= width * self.median_seconds
+
+    def states(self) -> list[str]:
+        """The state of the machine in each round: near or far, or "" where it changed meanwhile. Empty: it is
+        not known."""
+        if len(self.line_seconds) != 2 * max(1, len(self.parts)):
+            return []
+        far = [seconds >= FAR_SECONDS for seconds in self.line_seconds]
+        pairs = zip(far[::2], far[1::2], strict=True)
+        return [STATES[before] if before == after else "" for before, after in pairs]
+
+    def by_state(self) -> dict[str, Row]:
+        """What was measured in each state; {"": the whole row} where none is known."""
+        states = self.states()
+        if not states:
+            return {"": self}
+        if len(states) == 1:
+            return {states[0]: self} if states[0] else {}
+        return {state: self.in_state(state) for state in STATES if state in states}
+
+    def in_state(self, state: str) -> Row:
+        """The rounds that were in this state alone."""
+        kept = [place for place, one in enumerate(self.states()) if one == state]
+        ends = list(itertools.accumulate(self.parts))
+        rounds = [self.seconds[ends[place] - self.parts[place] : ends[place]] for place in kept]
+        seconds = list(itertools.chain(*rounds))
+        lines = itertools.chain(*(self.line_seconds[2 * place : 2 * place + 2] for place in kept))
+        parts = [self.parts[place] for place in kept]
+        told = {"seconds": seconds, "parts": parts, "line_seconds": list(lines)}
+        return dataclasses.replace(self, **told, **summarise(seconds))
 
     @property
     def series(self) -> str:
@@ -77,6 +112,16 @@ class Run:
     troubles: list[str] = dataclasses.field(default_factory=list)
     left_out: list[str] = dataclasses.field(default_factory=list)
     path: str = ""  # where it was read from
+
+    def by_state(self) -> dict[str, Run]:
+        """The run in each state of the machine; "": rows whose state is not known."""
+        split = [row.by_state() for row in self.rows]
+        found = {}
+        for state in ("", *STATES):
+            rows = [states[state] for states in split if state in states]
+            if rows:
+                found[state] = dataclasses.replace(self, rows=rows)
+        return found
 
     def series(self) -> dict[str, list[Row]]:
         """The rows by series, each in the order of its sizes."""
@@ -180,7 +225,10 @@ def row_of(document: dict, place: str = "row") -> Row:
         raise ResultsError(f"{place}: seconds = {row.seconds!r}, expected at least one time")
     if row.parts and sum(row.parts) != len(row.seconds):
         raise ResultsError(f"{place}: parts = {row.parts!r}, expected a sum of {len(row.seconds)}")
-    times = [(f"seconds[{i}]", value) for i, value in enumerate(row.seconds)]
+    if not isinstance(row.line_seconds, list) or len(row.line_seconds) % 2:
+        raise ResultsError(f"{place}: line_seconds = {row.line_seconds!r}, expected pairs: before, after")
+    times = [(f"line_seconds[{i}]", value) for i, value in enumerate(row.line_seconds)]
+    times += [(f"seconds[{i}]", value) for i, value in enumerate(row.seconds)]
     times += [(name, getattr(row, name)) for name in ("median_seconds", "low_seconds", "high_seconds")]
     for name, value in times:
         if not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:

@@ -1,6 +1,7 @@
 """Comparisons: how often a verdict is wrong stays within what is stated, in repeated draws; what is really
 different is found; and what the command line says of files that cannot be compared."""
 
+import dataclasses
 import json
 import math
 import pathlib
@@ -129,6 +130,52 @@ def test_rows_on_one_side_are_told():
     made = compare.compare(base, other)
     assert made.missing == {"a": [], "b": ["point_to_point/pingpong/case=1@2 8 B"]}
     assert len(made.frame()) == 1
+
+
+NEAR, FAR = 80e-9, 480e-9
+
+
+def in_states(made, *lines):
+    """A run whose rows were all measured with a cache line taking so long, before and after each round."""
+    rows = [dataclasses.replace(one, line_seconds=[seconds for seconds in lines]) for one in made.rows]
+    return dataclasses.replace(made, rows=rows)
+
+
+def test_rows_of_different_states_of_the_machine_are_not_compared():
+    base, other = pair(numpy.random.default_rng(15), [2.0, 1.0])
+    for lines in ((FAR, FAR), (NEAR, FAR)):
+        made = compare.compare(in_states(base, NEAR, NEAR), in_states(other, *lines))
+        assert not made.rows and len(made.apart["b"]) == 2
+        assert any("2 rows of a and b are from different states" in text for text in made.warnings)
+        assert compare.gate(made).status == compare.UNCLEAR
+        json.dumps(made.document())
+    made = compare.compare(in_states(base, FAR, FAR), in_states(other, FAR, FAR))
+    assert [(one.verdict, one.state) for one in made.rows] == [("slower", "far"), ("same", "far")]
+    made = compare.compare(base, in_states(other, FAR, FAR))
+    assert [(one.verdict, one.state) for one in made.rows] == [("slower", ""), ("same", "")]
+
+
+def test_rounds_in_both_states_give_a_row_of_each():
+    """Twice as slow where lines are far alone: by near rounds nothing differs."""
+    random = numpy.random.default_rng(16)
+    rounds, lines = [20] * 6, [NEAR, NEAR] * 3 + [FAR, FAR] * 3
+    base, other = pair(random, [1.0], parts=rounds, between=0.01)
+    for place in range(60, 120):
+        other.rows[0].seconds[place] *= 2
+    made = compare.compare(in_states(base, *lines), in_states(other, *lines))
+    assert [(one.state, one.verdict) for one in made.rows] == [("near", "same"), ("far", "slower")]
+    assert {one["group"] for one in made.summary()} >= {"all", "all, lines near", "all, lines far"}
+    one_sided = compare.compare(in_states(base, *[NEAR] * 12), in_states(other, *lines))
+    assert [(one.state, one.verdict) for one in one_sided.rows] == [("near", "same")]
+
+
+def test_the_command_shows_states_apart(tmp_path):
+    random = numpy.random.default_rng(17)
+    lines = [NEAR, NEAR] * 3 + [FAR, FAR] * 3
+    for made in pair(random, [2.0], parts=[20] * 6, between=0.01):
+        in_states(made, *lines).save(tmp_path / f"{made.implementation['name']}.json")
+    done = tasuki("compare", tmp_path / "a.json", tmp_path / "b.json")
+    assert "lines" in done.stdout and "near" in done.stdout and "far" in done.stdout, done.stdout
 
 
 def test_what_is_not_alike_is_told():

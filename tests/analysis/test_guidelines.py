@@ -59,6 +59,17 @@ def test_an_allreduce_slower_than_its_parts_is_found():
     assert guidelines.violations(found)[0].subject == "collectives/allreduce/form=blocking@4"
 
 
+def test_sides_of_different_states_of_the_machine_are_not_set_beside_each_other():
+    random = numpy.random.default_rng(1)
+    series = {name: rows_of(random, name, line(2e-6)) for name in ("reduce", "bcast", "allreduce")}
+    for name, rows in series.items():
+        for row in rows:
+            row.line_seconds = [480e-9 if name == "allreduce" else 80e-9] * 2
+    found = guidelines.check(run(*series.values()))
+    assert found and not verdicts(found, "allreduce ≤ reduce(M) + bcast(M)")
+    assert {one.state for one in found} == {"near", "far"}
+
+
 def test_sizes_between_are_taken_from_their_neighbours_and_no_others():
     random = numpy.random.default_rng(2)
     found = guidelines.check(

@@ -54,6 +54,21 @@ def test_short_names_tell_what_differs_from_the_base_case(tmp_path):
     }
 
 
+def test_rows_know_the_state_of_the_machine():
+    """Of each round; one during which it changed counts for neither, and neither does one of one round."""
+    near, far = [80e-9, 90e-9], [480e-9, 500e-9]
+    row = results.row_of(ROW | {"parts": [1, 1, 1], "line_seconds": [*near, *far, near[0], far[0]]})
+    assert row.states() == ["near", "far", ""]
+    split = row.by_state()
+    assert {state: one.seconds for state, one in split.items()} == {"near": [1e-6], "far": [1.1e-6]}
+    assert split["far"].line_seconds == far and split["far"].median_seconds == 1.1e-6
+    assert list(results.row_of(ROW | {"line_seconds": far}).by_state()) == ["far"]
+    assert not results.row_of(ROW | {"line_seconds": [near[0], far[0]]}).by_state()
+    assert list(results.row_of(ROW).by_state()) == [""]
+    run = results.Run({}, {}, {}, [row, results.row_of(ROW)])
+    assert {state: len(part.rows) for state, part in run.by_state().items()} == {"": 1, "near": 1, "far": 1}
+
+
 @pytest.mark.parametrize(
     "changes, told",
     [
@@ -61,6 +76,7 @@ def test_short_names_tell_what_differs_from_the_base_case(tmp_path):
         ({"rows": None}, "rows = None, expected list"),
         ({"rows": [ROW | {"seconds": [1e-6, -2e-6]}]}, r"rows\[0\]: seconds\[1\] = -2e-06"),
         ({"rows": [ROW, {"group": "io"}]}, r"rows\[1\]: has no benchmark"),
+        ({"rows": [ROW | {"line_seconds": [1e-7]}]}, r"rows\[0\]: line_seconds = \[1e-07\], expected pairs"),
         ({"rows": [ROW | {"bytes": 1.5}]}, r"rows\[0\]: bytes = 1.5, expected a whole number"),
     ],
 )

@@ -5,6 +5,7 @@ Times are never judged here; what is made of them is. (disturbances.c makes call
 
 import functools
 import json
+import os
 
 import harness
 import pytest
@@ -246,6 +247,14 @@ def test_sizes_between_the_listed_ones_can_be_asked_for(cases):
 def test_init_has_a_sample_of_each_rank(cases):
     rows = rows_of(mbl(3, *cases("start_up/init 0")))
     assert len(rows[0]["seconds"]) == 3 and rows[0]["ranks"] == 3
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_rows_have_the_time_of_a_cache_line(cases, ranks):
+    """Before and after, where two ranks share a machine and each has a processor."""
+    (row,) = rows_of(mbl(ranks, *cases("start_up/group 0"), "--budget", "0.001"))
+    there = 1 < ranks <= len(os.sched_getaffinity(0))
+    assert len(row["line_seconds"]) == 2 * there and all(seconds > 0 for seconds in row["line_seconds"])
 
 
 def test_a_case_of_two_ranks_runs_in_a_larger_job(cases):

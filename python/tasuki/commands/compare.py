@@ -223,14 +223,24 @@ def show_rows(console, made, every: bool, names: dict[str, str]) -> None:
         return
     table = Table(title=f"time by that of {made.base} (below 1: faster)", title_justify="left")
     table.add_column("case", overflow="fold")
-    for title in ("bytes", made.base, "other", "time", "ratio", "95 % interval", "verdict"):
+    states = len({row.state for row in made.rows}) > 1
+    for title in (
+        "bytes",
+        *["lines"] * states,
+        made.base,
+        "other",
+        "time",
+        "ratio",
+        "95 % interval",
+        "verdict",
+    ):
         table.add_column(title, justify="right", no_wrap=title not in ("other", made.base))
     shown = rows if every else rows[:LINES_MAX]
     for row in shown:
         interval = f"{ratio_text(row.low)} … {ratio_text(row.high)}"
         verdict = row.verdict if row.tight else f"{row.verdict}?"
         times = (time_text(row.base_seconds), row.other, time_text(row.other_seconds))
-        cells = (bytes_text(row.bytes), *times, ratio_text(row.ratio), interval)
+        cells = (bytes_text(row.bytes), *[row.state] * states, *times, ratio_text(row.ratio), interval)
         table.add_row(names[row.series], *cells, f"[{colour_of(row.verdict)}]{verdict}[/]")
     console.print(table)
     if len(shown) < len(rows):

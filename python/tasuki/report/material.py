@@ -42,10 +42,7 @@ class Material:
     predictions: list[Prediction] = dataclasses.field(default_factory=list)
 
     def __post_init__(self):
-        self.verdicts = [
-            {(row.series, row.bytes): row for row in comparison.rows} if comparison else {}
-            for comparison in self.comparisons
-        ]
+        self.verdicts = [by_case(comparison.rows) if comparison else {} for comparison in self.comparisons]
 
     @property
     def run(self) -> Run:
@@ -56,14 +53,22 @@ class Material:
         return list(zip(self.names, self.runs, strict=True))[1:]
 
     def verdicts_of(self, peer: int, rows: list[Row]) -> list[Verdict]:
-        """The run's rows against those of a peer (its place among the peers), where both have them."""
+        """The run's rows against those of a peer (its place among the peers), where both have them: one for
+        each state of the machine that both were measured in."""
         found = self.verdicts[peer]
-        return [found[row.series, row.bytes] for row in rows if (row.series, row.bytes) in found]
+        return [verdict for row in rows for verdict in found.get((row.series, row.bytes), [])]
 
     def groups(self) -> list[str]:
         """The run's groups: those that have a title first, in that order."""
         found = list(dict.fromkeys(row.group for row in self.run.rows if row.group != "limit"))
         return sorted(found, key=lambda group: (list(GROUP_TITLES) + found).index(group))
+
+
+def by_case(verdicts: list[Verdict]) -> dict[tuple[str, int], list[Verdict]]:
+    found: dict[tuple[str, int], list[Verdict]] = {}
+    for verdict in verdicts:
+        found.setdefault((verdict.series, verdict.bytes), []).append(verdict)
+    return found
 
 
 def names_of(runs: list[Run]) -> list[str]:

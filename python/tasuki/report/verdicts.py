@@ -29,6 +29,9 @@ def comparisons_text(material: Material) -> str:
         if comparison is None:
             told.append(f"{name} has no row in common with {material.names[0]}.")
             continue
+        if not comparison.rows:
+            told.append(f"{name} was measured in another state of the machine: no row is compared.")
+            continue
         total = next(line for line in comparison.summary() if line["group"] == "all")
         told.append(
             f"Of {len(comparison.rows)} rows {material.names[0]} is faster than {name} in {total['faster']} "
