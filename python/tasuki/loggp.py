@@ -18,7 +18,7 @@ import math
 
 from tasuki import fit
 from tasuki.fit import Estimate
-from tasuki.results import Row, Run
+from tasuki.results import Row, Run, base_of
 
 LATE_SECONDS = 1e-3  # how much later the receive of the suite's late_receive comes
 
@@ -78,7 +78,7 @@ def base_rows(run: Run, benchmark: str) -> list[Row]:
         if (rows[0].group, rows[0].benchmark) == ("point_to_point", benchmark)
     ]
     plain = [rows for rows in series if rows[0].variant.get("mode", "send") == "send"]
-    return max(plain or series, key=len, default=[])
+    return base_of(plain or series)
 
 
 def stream_time(rows: list[Row]) -> Estimate | None:

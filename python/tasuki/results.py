@@ -113,6 +113,13 @@ class Run:
     left_out: list[str] = dataclasses.field(default_factory=list)
     path: str = ""  # where it was read from
 
+    def in_state(self, state: str) -> Run:
+        """What was measured in this state of the machine, and rows whose state is not known."""
+        found = self.by_state()
+        return dataclasses.replace(
+            self, rows=[row for one in ("", state) if one in found for row in found[one].rows]
+        )
+
     def by_state(self) -> dict[str, Run]:
         """The run in each state of the machine; "": rows whose state is not known."""
         split = [row.by_state() for row in self.rows]
@@ -134,13 +141,13 @@ class Run:
         """Each series by what tells it from its benchmark's base case, which is the one with the most sizes:
         "point_to_point/pingpong/mode=rsend@2"."""
         series = list(self.series().values())
-        bases: dict[tuple[str, str], list[Row]] = {}
+        kinds: dict[tuple[str, str], list[list[Row]]] = {}
         for rows in series:
-            place = rows[0].group, rows[0].benchmark
-            bases[place] = max(bases.get(place, []), rows, key=len)
+            kinds.setdefault((rows[0].group, rows[0].benchmark), []).append(rows)
+        bases = {kind: base_of(found)[0].variant for kind, found in kinds.items()}
         names = {}
         for row in (rows[0] for rows in series):
-            base = bases[row.group, row.benchmark][0].variant
+            base = bases[row.group, row.benchmark]
             told = {name: value for name, value in row.variant.items() if base.get(name) != value}
             names[row.series] = row.named(told)
         return names
@@ -171,6 +178,11 @@ class Run:
             draft.replace(path)
         except OSError as error:
             raise ResultsError(f"{path}: {error.strerror}") from None
+
+
+def base_of(series: list[list[Row]]) -> list[Row]:
+    """A benchmark's base case: the series with the most sizes; of several, one whose data are in use."""
+    return max(series, key=lambda rows: (len(rows), rows[0].variant.get("touched") != "no"), default=[])
 
 
 def read_document(path: str | pathlib.Path, field: str, version: int, expected: str) -> dict:

@@ -40,10 +40,10 @@ def row(source, seconds, size, name, variant=None, ranks=2, factor=1.0, samples=
 
 
 def point_to_point(source, speed):
-    base = {"mode": "send", "memory": "malloc", "touched": "no", "layout": "contiguous", "receive": "posted"}
+    base = {"mode": "send", "memory": "malloc", "touched": "yes", "layout": "contiguous", "receive": "posted"}
     rows = [row(source, seconds_of(size, speed), size, "point_to_point/pingpong", base) for size in SIZES]
     changes = [("mode", mode) for mode in ("isend", "ssend", "bsend", "rsend", "sendrecv", "persistent")]
-    changes += [("memory", "alloc_mem"), ("touched", "yes"), ("layout", "vector"), ("receive", "wildcard")]
+    changes += [("memory", "alloc_mem"), ("touched", "no"), ("layout", "vector"), ("receive", "wildcard")]
     for place, (name, value) in enumerate(changes):
         for size in (8, 65536):
             seconds = seconds_of(size, speed) * (1 + 0.07 * place)

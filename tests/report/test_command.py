@@ -56,6 +56,8 @@ def test_writes_page_and_picture(folder):
         ({"out": "folder.html"}, "folder.html: Is a directory, expected a file that can be written"),
         ({"out": "no/where.html"}, "no/where.html: No such file or directory, expected a file"),
         ({"png": "small.png"}, "small.json: has no series of 3 sizes or more to draw"),
+        ({"state": "close"}, "--state close: expected near or far"),
+        ({"state": "far"}, "small.json: has no row that was measured with cache lines far"),
         ({"prediction": ["small.json"]}, "small.json: has no field tasuki_prediction"),
     ],
 )
@@ -66,6 +68,31 @@ def test_refuses(folder, monkeypatch, words, told):
         command.report(**chosen)
     assert str(refused.value).startswith("report: ") and "\n" not in str(refused.value)
     assert told in str(refused.value)
+
+
+def test_states_of_the_machine_are_told_and_taken_apart(folder, tmp_path):
+    """The run in both states, its peer with lines far alone."""
+    near, far = [80e-9, 80e-9], [480e-9, 480e-9]
+    run, peer = made_runs.run_of(), made_runs.run_of("mpich", 0.8, 2)
+    for place, row in enumerate(run.rows):
+        row.line_seconds = near if place % 2 else far
+    for row in peer.rows:
+        row.line_seconds = far
+    run.save(tmp_path / "run.json"), peer.save(tmp_path / "mpich.json")
+    words = ("report", "run.json", "mpich.json", "-o", "page.html")
+    done = tasuki(*words, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.html").read_text()
+    assert (
+        "the machine was in two states" in page and "MPICH: cache lines far (480 ns there and back)" in page
+    )
+    assert "rows of mpich and tasuki are from different states" in page
+    done = tasuki(*words, "--state", "far", "--png", "page.png", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.html").read_text()
+    assert "two states" not in page and "different states" not in page
+    done = tasuki(*words, "--state", "near", folder=tmp_path)
+    assert done.returncode == 0 and "MPICH has no row in common" in (tmp_path / "page.html").read_text()
 
 
 def test_a_refusal_is_one_line(folder):

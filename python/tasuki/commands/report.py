@@ -31,6 +31,10 @@ def report(
         list[pathlib.Path] | None,
         typer.Option(metavar="FILE.json", help="What `tasuki predict --json` wrote. Repeatable."),
     ] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(metavar="near|far", help="What was measured with cache lines near, or far, alone."),
+    ] = None,
 ) -> None:
     """Writes results as one page to look at.
 
@@ -47,12 +51,13 @@ def report(
     `tasuki compare --mpi …` does.
     """
     from tasuki import report as reports
-    from tasuki.results import ResultsError, load
+    from tasuki.results import STATES, ResultsError, load
 
+    if state not in (None, *STATES):
+        raise Refusal(f"report: --state {state}: expected {' or '.join(STATES)}")
     try:
-        material = reports.material_of(
-            [load(path) for path in results], [reports.load_prediction(path) for path in prediction or []]
-        )
+        predictions = [reports.load_prediction(path) for path in prediction or []]
+        material = reports.material_of([load(path) for path in results], predictions, state)
         write(out, lambda path: reports.write_page(material, path))
         if png:
             write(png, lambda path: reports.write_picture(material, path))

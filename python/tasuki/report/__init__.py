@@ -17,7 +17,8 @@ import pathlib
 from tasuki import compare, fit, guidelines
 from tasuki.report import groups, page, picture, pingpong
 from tasuki.report.chart import Chart
-from tasuki.report.material import Material, names_of
+from tasuki.report.material import Material, names_of, state_text
+from tasuki.report.material import pingpong as pingpong_rows
 from tasuki.report.predictions import Prediction
 from tasuki.report.predictions import load as load_prediction
 from tasuki.results import ResultsError, Run
@@ -27,8 +28,16 @@ __all__ = ["Material", "load_prediction", "material_of", "write_page", "write_pi
 PICTURE_CHARTS_MAX = 2
 
 
-def material_of(runs: list[Run], predictions: list[Prediction] | None = None) -> Material:
-    """The run to report on, then its peers: fitted, compared, and held against the guidelines."""
+def material_of(
+    runs: list[Run], predictions: list[Prediction] | None = None, state: str | None = None
+) -> Material:
+    """The run to report on, then its peers: fitted, compared, and held against the guidelines. `state`: what
+    was measured in this state of the machine alone (Run.in_state)."""
+    if state and state not in runs[0].by_state():
+        raise ResultsError(
+            f"{runs[0].path or 'the run'}: has no row that was measured with cache lines {state}"
+        )
+    runs = [run.in_state(state) for run in runs] if state else runs
     if not runs[0].rows:
         raise ResultsError(f"{runs[0].path or 'the run'}: has no rows, expected at least one")
     fits = {found.series: found for found in fit.fit_run(runs[0]) if found.group != "limit"}
@@ -45,7 +54,9 @@ def compared_with(peer: Run, run: Run) -> compare.Comparison | None:
         return None
     whole = compare.compare(peer, run)
     rows = [row for row in whole.rows if row.group != "limit"]
-    return dataclasses.replace(whole, rows=rows, warnings=compare.control(whole.rows)) if rows else None
+    names = compare.names_of([peer, run])
+    told = [*compare.told_apart(names, whole.apart), *compare.control(whole.rows)]
+    return dataclasses.replace(whole, rows=rows, warnings=told) if rows or any(whole.apart.values()) else None
 
 
 def write_page(material: Material, path: str | pathlib.Path) -> None:
@@ -67,4 +78,12 @@ def write_picture(material: Material, path: str | pathlib.Path) -> None:
         raise ResultsError(
             f"{place}: has no series of {groups.SIZES_OF_A_CURVE} sizes or more to draw a picture of"
         )
-    picture.write(chosen, path, page.title_of(material))
+    told = [page.title_of(material), used_text(material), state_text(material.run)]
+    picture.write(chosen, path, "; ".join(filter(None, told)))
+
+
+def used_text(material: Material) -> str:
+    """Whether the data of the ping-pong are in use, where the run tells."""
+    rows = pingpong_rows(material.run)
+    touched = rows[0].variant.get("touched") if rows else None
+    return {"yes": "data in use", "no": "buffers that nobody touches"}.get(touched, "")

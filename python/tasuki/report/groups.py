@@ -25,7 +25,7 @@ from tasuki.report.material import (
     title_of,
     words_of,
 )
-from tasuki.results import Row, Run
+from tasuki.results import Row, Run, base_of
 from tasuki.units import bytes_text, number_text, percent_text, rate_text, time_text
 
 SIZES_OF_A_CURVE = 3
@@ -136,9 +136,7 @@ def curves_beside_peers(material: Material, group: str, skip: tuple[str, ...] = 
     peers all numbers of ranks in one chart."""
     charts = []
     for benchmark in benchmarks_in(material.run, group):
-        bases = [
-            max(found, key=len) for found in by_ranks(series_in(material.run, group, benchmark)).values()
-        ]
+        bases = [base_of(found) for found in by_ranks(series_in(material.run, group, benchmark)).values()]
         bases = [rows for rows in bases if len(rows) >= SIZES_OF_A_CURVE]
         if benchmark in skip or not bases:
             continue
@@ -222,9 +220,7 @@ def curves_by_ranks(material: Material, group: str) -> list[Chart]:
     """Of benchmarks measured at enough numbers of ranks: their base cases at the smallest size."""
     named = []
     for benchmark in benchmarks_in(material.run, group):
-        firsts = [
-            max(found, key=len)[0] for found in by_ranks(series_in(material.run, group, benchmark)).values()
-        ]
+        firsts = [base_of(found)[0] for found in by_ranks(series_in(material.run, group, benchmark)).values()]
         same = [row for row in firsts if (row.bytes, row.variant) == (firsts[0].bytes, firsts[0].variant)]
         if len(same) >= SIZES_OF_A_CURVE:
             size = f", {bytes_text(same[0].bytes)}" if same[0].bytes else ""

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+import statistics
 
 from tasuki.compare import Comparison, Verdict
 from tasuki.guidelines import Finding
 from tasuki.report.predictions import Prediction
-from tasuki.results import Row, Run
+from tasuki.results import Row, Run, base_of
+from tasuki.units import number_text
 
 GROUP_TITLES = {
     "point_to_point": "Point-to-point",
@@ -85,6 +87,22 @@ def names_of(runs: list[Run]) -> list[str]:
     return [f"{name} ({place})" for place, name in enumerate(plain, 1)]
 
 
+def state_text(run: Run) -> str:
+    """The state of the machine: "cache lines near (85 ns there and back)"; empty where no row knows it."""
+    told = []
+    parts = {state: part.rows for state, part in run.by_state().items() if state}
+    for state, rows in parts.items():
+        middle = statistics.median(seconds for row in rows for seconds in row.line_seconds)
+        count = f" in {len(rows)} rows" if len(parts) > 1 else ""
+        told.append(f"{state}{count} ({number_text(1e9 * middle)} ns there and back)")
+    return f"cache lines {', '.join(told)}" if told else ""
+
+
+def states_differ(runs: list[Run]) -> bool:
+    """Whether what was measured mixes states of the machine."""
+    return len({state for run in runs for state in run.by_state() if state}) > 1
+
+
 def words_of(variant: dict[str, str]) -> str:
     return ", ".join(f"{name} {value}".replace("_", " ") for name, value in variant.items())
 
@@ -135,8 +153,8 @@ def benchmarks_in(run: Run, group: str) -> list[str]:
 
 
 def main_series(run: Run, group: str, benchmark: str) -> list[Row]:
-    """The series with the most sizes, of those the first in the file: the base case of a benchmark."""
-    return max(series_in(run, group, benchmark), key=len, default=[])
+    """The base case of a benchmark."""
+    return base_of(series_in(run, group, benchmark))
 
 
 def rows_of(run: Run, series: str) -> list[Row]:

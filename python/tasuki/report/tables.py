@@ -5,7 +5,7 @@ from __future__ import annotations
 from tasuki.report import pingpong, words
 from tasuki.report.axes import short_text
 from tasuki.report.markup import Markup, element, joined
-from tasuki.report.material import Material, words_of
+from tasuki.report.material import Material, state_text, states_differ, words_of
 from tasuki.results import Row, Run
 from tasuki.units import bytes_text, number_text, percent_text, rate_text, time_text
 
@@ -68,6 +68,7 @@ def measured(material: Material) -> Markup:
                 for name, run in zip(material.names, material.runs, strict=True)
             ),
             ("Machine", machine.get("host")),
+            ("State", state_text(material.run)),
             ("Memory", bytes_text(memory) if memory else None),
             ("System", machine.get("kernel")),
         ]
@@ -105,6 +106,10 @@ def warnings(material: Material) -> list[str]:
         if run.troubles:
             cases = "a case" if len(run.troubles) == 1 else f"{len(run.troubles)} cases"
             found.append(f"{whose}{cases} could not be measured; see Troubles at the end")
+    if states_differ(material.runs):
+        named = zip(material.names, material.runs, strict=True)
+        told = "; ".join(f"{name}: {state_text(run)}" for name, run in named if state_text(run))
+        found.append(f"the machine was in two states, which charts do not tell apart (--state does): {told}")
     return found + machines_differ(material)
 
 

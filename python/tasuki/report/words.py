@@ -66,7 +66,16 @@ def listed(words: list[str]) -> str:
 
 
 def beside_peer(name: str, verdicts: list[Verdict]) -> str:
-    """ "Faster than MPICH from 128 KiB on (2.1 times, 1 MiB); slower up to 64 B (1.3 times, 8 B)." """
+    """ "Faster than MPICH from 128 KiB on (2.1 times, 1 MiB); slower up to 64 B (1.3 times, 8 B)." Of both
+    states of the machine, where there are verdicts of both, one after the other."""
+    states = dict.fromkeys(verdict.state for verdict in verdicts)
+    if len(states) > 1:
+        parts = [
+            f"Cache lines {state or 'unknown'}: "
+            + beside_peer(name, [verdict for verdict in verdicts if verdict.state == state])
+            for state in states
+        ]
+        return " ".join(parts)
     found = stretches(verdicts)
     if not found:
         return ""
