@@ -127,9 +127,10 @@ def fit_series(rows: Sequence[Row]) -> SeriesFit:
 
 
 def fit_run(run: Run) -> list[SeriesFit]:
-    """A fit of each series of the run. Those that cannot be fitted have no segments, and say why."""
+    """A fit of each series of the run, in one state of the machine. Those that cannot be fitted have no
+    segments, and say why."""
     fits = []
-    for rows in run.series().values():
+    for rows in run.in_one_state().series().values():
         try:
             fits.append(fit_series(rows))
         except FitError as error:

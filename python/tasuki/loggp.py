@@ -26,6 +26,7 @@ LATE_SECONDS = 1e-3  # how much later the receive of the suite's late_receive co
 def parameters_of(run: Run) -> dict[str, tuple[Estimate, str]]:
     """Parameters of tasuki.machines, each with what it is derived from."""
     found: dict[str, tuple[Estimate, str]] = {}
+    run = run.in_one_state()
     rows = base_rows(run, "pingpong")
     try:
         pingpong = fit.fit_series(rows) if rows else None

@@ -7,6 +7,7 @@ what was expected.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import itertools
 import json
@@ -119,6 +120,20 @@ class Run:
         return dataclasses.replace(
             self, rows=[row for one in ("", state) if one in found for row in found[one].rows]
         )
+
+    def in_one_state(self) -> Run:
+        """For lines through sizes and for prices: of each series what was measured in the state of the
+        machine that most of its rows are of (of two as frequent, most rows of the run)."""
+        of_all = collections.Counter(state for row in self.rows for state in row.by_state())
+        kept = []
+        for rows in self.series().values():
+            split = [row.by_state() for row in rows]
+            counted = collections.Counter(state for states in split for state in states)
+            if len(counted) > 1 or len(split) > counted.total() > 0:
+                state = max(counted, key=lambda one: (counted[one], of_all[one]))
+                rows = [states[state] for states in split if state in states]
+            kept += rows
+        return dataclasses.replace(self, rows=kept)
 
     def by_state(self) -> dict[str, Run]:
         """The run in each state of the machine; "": rows whose state is not known."""

@@ -11,7 +11,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 
 import synthetic
-from tasuki import fit
+from tasuki import fit, machines
 from tasuki.commands.fit import estimate_text
 from tasuki.units import bytes_text
 
@@ -177,6 +177,22 @@ def test_times_that_are_none_are_refused(wrong):
     rows[4].median_seconds = wrong
     with pytest.raises(fit.FitError, match=r"pingpong@2: median_seconds = .* at 16 bytes, expected a time"):
         fit.fit_series(rows)
+
+
+def test_a_line_is_of_one_state_of_the_machine():
+    """A few sizes were measured while cache lines were far, and took three times as long."""
+    sizes = synthetic.POWERS
+    rows = synthetic.rows_of(sizes, synthetic.times_of(sizes, [(1e-6, 1e-10)]))
+    slow = synthetic.rows_of(sizes, 3 * synthetic.times_of(sizes, [(1e-6, 1e-10)]))
+    mixed = slow[:8] + rows[8:]
+    for place, row in enumerate(mixed):
+        row.line_seconds = [480e-9 if place < 8 else 80e-9] * 2
+    run = synthetic.run_of(mixed)
+    (found,) = fit.fit_run(run)
+    (segment,) = found.segments
+    assert segment.bytes_first == sizes[8]
+    assert segment.latency_seconds.value == pytest.approx(1e-6, rel=0.01)
+    assert [point.bytes for point in machines.of_run(run).curves[0].points] == sizes[8:]
 
 
 def test_a_run_has_a_fit_of_each_series():

@@ -180,9 +180,11 @@ def load(name: str | pathlib.Path) -> Machine:
 
 
 def of_run(run: Run) -> Machine:
-    """The machine that a run measured: its rows as curves, and what tasuki.loggp derives from them."""
+    """The machine that a run measured: its rows as curves, and what tasuki.loggp derives from them; each
+    curve in one state of the machine."""
     from tasuki import loggp
 
+    run = run.in_one_state()
     machine = Machine(
         name=f"{run.environment.get('host', 'local')}-{run.implementation.get('name', 'mpi')}",
         title=f"{run.implementation.get('name', 'an MPI')} {run.implementation.get('version', '')} on "
