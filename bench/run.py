@@ -5,7 +5,8 @@ take turns, group by group and round after round, so that a machine that gets sl
 figure is the best sample of all rounds (--statistic median: their median); "spread", median over best, says
 how far the machine was from quiet. Data are in use (docs/mbl.md), but where a row says "untouched". "limit"
 is what two processes do without MPI in the same rounds (the suite's group limit): copies and flags. "goal" is
-the highest ratio that we aim at.
+the highest ratio that we aim at. Each state of the machine (cache lines near, or far: docs/results.md) has a
+table of its own.
 
 Prints the table and writes OUT/NAME.json of each, which tasuki compare and tasuki report read.
 """
@@ -20,6 +21,7 @@ import peers
 from rich.table import Table
 from tasuki import suite
 from tasuki.commands import bench
+from tasuki.results import STATES
 from tasuki.units import bytes_text
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -192,11 +194,22 @@ def figure_text(seconds, size):
     return f"{text} ({size / seconds / 1e9:.1f})" if size >= 4096 else text
 
 
-def make_table(runs, names, chosen, statistic):
+def tables_of(runs, names, chosen, statistic):
+    """One for each state of the machine in which something was measured, and for what knows none."""
+    parts = [run.by_state() for run in runs]
+    for state in (*STATES, ""):
+        found = [seconds_of(part[state]) if state in part else {} for part in parts]
+        rows = [row for row in chosen if any(row.key in one for one in found)]
+        if rows:
+            yield make_table(found, names, rows, statistic, state)
+
+
+def make_table(found, names, chosen, statistic, state):
     """Microseconds (GB/s from 4 KiB on), our ratio to the best peer (below 1: we are faster), our share of
     the limit's speed, and our spread (median over best). Green: the goal is reached, or else 1."""
     table = Table(
-        title=f"us (GB/s), {statistic} of all samples; ratio: to the best peer; share: of the limit",
+        title=f"us (GB/s), {statistic} of all samples; ratio: to the best peer; share: of the limit"
+        + f"; cache lines {state}" * bool(state),
         title_justify="left",
         header_style="bold",
     )
@@ -204,7 +217,6 @@ def make_table(runs, names, chosen, statistic):
     for title in (*names, "ratio", "goal", "limit", "share", "spread"):
         table.add_column(title, justify="right", no_wrap=True)
     pick = min if statistic == "best" else statistics.median
-    found = [seconds_of(run) for run in runs]
     for row in chosen:
         figures = [pick(one[row.key]) if row.key in one else None for one in found]
         others = [
@@ -260,7 +272,8 @@ def main():
     for one, run in zip(present, runs, strict=True):
         run.environment["load_after"] = os.getloadavg()
         run.save(args.out / f"{one.name.replace(' ', '-')}.json")
-    console.print(make_table(runs, [one.name for one in present], args.rows, args.statistic))
+    for table in tables_of(runs, [one.name for one in present], args.rows, args.statistic):
+        console.print(table)
     troubles = [
         f"{one.name}: {text}" for one, run in zip(present, runs, strict=True) for text in run.troubles
     ]

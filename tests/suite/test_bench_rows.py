@@ -9,6 +9,7 @@ import pytest
 sys.path.insert(0, str(harness.ROOT / "bench"))
 import against_imb  # noqa: E402
 import run as make_bench  # noqa: E402
+from tasuki import results  # noqa: E402
 
 MBL = harness.PREFIX / "libexec/tasuki/mbl"
 
@@ -40,6 +41,31 @@ def test_their_cases_run(rows, tmp_path):
     assert done.returncode == 0, done.text
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert [f"{row['id']} {row['bytes']}" for row in told if "id" in row] == [case.name for case in chosen]
+
+
+def test_each_state_of_the_machine_has_a_table(rows):
+    """Of two rounds, one in each; of a peer that was there in one of them; and of rows that know no state."""
+    row, other = rows[0], next(one for one in rows if one.ranks > 2)
+
+    def run(line_seconds):
+        parts = [2] * (len(line_seconds) // 2)
+        made = []
+        for one in (row, other):
+            group, benchmark, variant = one.id.split("/")
+            words = dict(word.split("=") for word in variant.split(","))
+            lines, split = (line_seconds, parts) if one is row else ([], [])
+            seconds = [1e-6, 2e-6] * max(1, len(split))
+            known = {"seconds": seconds, "parts": split, "line_seconds": lines, **results.summarise(seconds)}
+            made.append(results.Row(group, benchmark, words, one.ranks, one.bytes, **known))
+        return results.Run({}, {}, {}, made)
+
+    runs = [run([80e-9, 80e-9, 480e-9, 480e-9]), run([480e-9, 480e-9])]
+    tables = list(make_bench.tables_of(runs, ["tasuki", "peer"], rows, "best"))
+    assert ["near" in table.title for table in tables] == [True, False, False]
+    assert ["far" in table.title for table in tables] == [False, True, False]
+    cells = [[list(column.cells) for column in table.columns[:4]] for table in tables]
+    assert [len(one[0]) for one in cells] == [1, 1, 1]
+    assert cells[0][2] == ["-"] and cells[0][3] == ["-"] and cells[1][2] == ["1.00"]
 
 
 IMB_TABLE = """
