@@ -18,6 +18,7 @@ import statistics
 
 import peers
 from rich.table import Table
+from tasuki.results import FAR_SECONDS, STATES
 from tasuki.units import bytes_text, time_text
 
 MESSAGES = ("pingpong", "sendrecv", "isend_irecv", "in_a_row", "sendrecv_replace")
@@ -26,15 +27,14 @@ SIZES = (8, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20)
 RANKS = (2, 4)
 TURNS = 3
 SECONDS_MAX = 60
-FAR_NS = 200
 # More ranks than processors take it milliseconds, by any of its settings that were tried.
 ONLY_WITH_PROCESSORS = ("mpich",)
 
 
 def state_of(line_ns):
     """Of a row; None: the machine changed meanwhile. Where ranks share a processor a line says nothing."""
-    far = [ns > FAR_NS for ns in line_ns]
-    return None if far[0] != far[1] else "far" if far[0] else "near"
+    far = [ns >= 1e9 * FAR_SECONDS for ns in line_ns]
+    return STATES[far[0]] if far[0] == far[1] else None
 
 
 def measure(present, programs, ranks, args):
