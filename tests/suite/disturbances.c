@@ -1,5 +1,6 @@
 /* Preloaded into mbl: what DISTURB names happens, and the program has to notice. */
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -31,6 +32,21 @@ int MPI_Recv(void* buffer, int count, MPI_Datatype type, int source, int tag, MP
     if (is_wanted("wrong") || (is_wanted("wrong_later") && ++calls > 1)) ((char*)buffer)[count - 1] ^= 1;
   }
   return code;
+}
+
+/* Says once that rank 0 sends data in each cache line of which 1.0 was written. */
+int MPI_Send(const void* buffer, int count, MPI_Datatype type, int target, int tag, MPI_Comm comm) {
+  static int said = 0;
+  const double written = 1.0;
+  int lines = 0;
+  for (int at = 0; at + 8 <= count && type == MPI_BYTE; at += 64) {
+    if (memcmp((const char*)buffer + at, &written, sizeof written) == 0) ++lines;
+  }
+  if (is_wanted("lines") && own_rank() == 0 && count >= 4096 && lines == count / 64 && !said) {
+    said = 1;
+    fputs("each line is written\n", stderr);
+  }
+  return PMPI_Send(buffer, count, type, target, tag, comm);
 }
 
 /* Rank 1 is told of every fifth begin, and then not there for two milliseconds; or of the fifteenth, and then

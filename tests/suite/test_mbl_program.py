@@ -316,6 +316,14 @@ def disturb(tmp_path_factory):
     return lambda what: {"LD_PRELOAD": library, "DISTURB": what}
 
 
+@pytest.mark.parametrize("touched", ["yes", "no"])
+def test_data_in_use_are_written_line_by_line(touched, cases, disturb):
+    case = BLOCKING.replace("touched=yes", f"touched={touched}")
+    done = mbl(2, *cases(f"{case} 4096"), "--budget", "0.001", environment=disturb("lines"))
+    assert rows_of(done)[0]["checked"] is True
+    assert ("each line is written" in done.stderr) == (touched == "yes"), done.text
+
+
 @pytest.mark.parametrize("when", ["wrong", "wrong_later"])
 def test_wrong_data_end_the_program(when, cases, disturb):
     """Before times are taken, and after: a byte that is wrong only then is seen too."""
