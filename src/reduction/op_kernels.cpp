@@ -193,10 +193,17 @@ bool has_fast_avx512() {
 }
 #endif
 
+/// GCC makes vfmaddsub of complex products in vectors of 64 bytes, whatever is said of contraction: what is
+/// done in vectors and the rest after them would not be the same.
+template <class Operation, class T>
+constexpr bool kIsContracted = false;
+template <class T>
+constexpr bool kIsContracted<Prod, Complex<T>> = true;
+
 template <class Operation, class T>
 ReductionKernel kernel() {
 #ifdef __x86_64__
-  if (has_fast_avx512()) return reduce_loop_avx512<Operation, T>;
+  if (!kIsContracted<Operation, T> && has_fast_avx512()) return reduce_loop_avx512<Operation, T>;
   if (__builtin_cpu_supports("avx2")) return reduce_loop_avx2<Operation, T>;
 #endif
   return reduce_loop<Operation, T>;

@@ -222,6 +222,37 @@ TEST(Op, ComputesOnEveryType) {
   });
 }
 
+/// Vectors and the rest after them compute the same bits; so where an element lies changes nothing.
+TEST(Op, AnElementsResultDoesNotDependOnItsPlace) {
+  run_ranks(1, [](Process& process) {
+    constexpr std::size_t kElements = 67;
+    int checked = 0;
+    for_each_pair(process, [&](Op& op, Datatype& datatype, const BasicInfo& info) {
+      const bool is_complex = info.group == ReductionGroup::kComplex;
+      const bool has_real = is_complex || info.group == ReductionGroup::kFloating;
+      const bool has_padding = has_real && !info.quad && info.size / (is_complex ? 2 : 1) > sizeof(double);
+      const ReductionKernel kernel = find_reduction_kernel(op, datatype);
+      if (kernel == nullptr || info.group == ReductionGroup::kPair || has_padding) return;
+      const std::size_t bytes = info.size;
+      std::vector<std::uint8_t> left(kElements * bytes), right = left, all = left, one(bytes);
+      std::uint32_t random = 1;
+      for (std::vector<std::uint8_t>* operand : {&left, &right}) {
+        // Without the highest bit of an exponent there is no NaN.
+        for (std::uint8_t& byte : *operand)
+          byte = static_cast<std::uint8_t>((random = random * 1664525 + 1013904223) >> 24 & 0xbf);
+      }
+      kernel(left.data(), right.data(), all.data(), kElements);
+      for (std::size_t at = 0; at < all.size(); at += bytes) {
+        kernel(left.data() + at, right.data() + at, one.data(), 1);
+        ASSERT_EQ(std::memcmp(one.data(), all.data() + at, bytes), 0)
+            << op_name(op) << " of " << info.name << ", element " << at / bytes;
+      }
+      ++checked;
+    });
+    EXPECT_GE(checked, 200);
+  });
+}
+
 TEST(Op, ComplexProductsAndSums) {
   run_ranks(1, [](Process& process) {
     int checked = 0;
