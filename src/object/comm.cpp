@@ -29,12 +29,18 @@ Context job_mask(std::uint64_t job) {
   return mask << kPlaneBits;
 }
 
-/// The hints that this library knows, all of them promises of the user (MPI 7.4.4): "true" or "false".
-constexpr std::array<std::string_view, 4> kHints = {
-    "mpi_assert_no_any_tag",
-    "mpi_assert_no_any_source",
-    "mpi_assert_exact_length",
-    "mpi_assert_allow_overtaking",
+/// The hints that this library knows: promises of the user (MPI 7.4.4), and what the communicator is to do.
+struct Hint {
+  std::string_view key;
+  std::array<std::string_view, 2> values = {"false", "true"};
+};
+constexpr Hint kRepeatable = {"tasuki_repeatable_reductions", {"no", "order"}};
+constexpr Hint kHints[] = {
+    {"mpi_assert_no_any_tag"},
+    {"mpi_assert_no_any_source"},
+    {"mpi_assert_exact_length"},
+    {"mpi_assert_allow_overtaking"},
+    kRepeatable,
 };
 
 Code refuse_intra(Process& process, const Comm& comm) {
@@ -87,12 +93,13 @@ Context make_context(Process& process) {
 }
 
 void take_hints(Comm& comm, const Info* info) {
-  for (const std::string_view hint : kHints) {
-    const std::string key(hint);
+  for (const Hint& hint : kHints) {
+    const std::string key(hint.key);
     const std::string* value = find_info(info, key);
-    if (value == nullptr || (*value != "true" && *value != "false")) continue;
+    if (value == nullptr || (*value != hint.values[0] && *value != hint.values[1])) continue;
     if (!comm.info) comm.info = Ref<Info>(new Info);
     set_info(comm.info.get(), key, *value);
+    if (hint.key == kRepeatable.key) comm.repeatable = *value == hint.values[1] ? 1 : 0;
   }
 }
 
@@ -168,10 +175,11 @@ Code comm_set_info(Process&, Comm* comm, Info* info) {
 
 Code comm_get_info(Process&, Comm* comm, Info** info_used) {
   Info* made = new Info;
-  for (const std::string_view hint : kHints) {
-    std::string key(hint);
+  for (const Hint& hint : kHints) {
+    std::string key(hint.key);
     const std::string* value = find_info(comm->info.get(), key);
-    set_info(made, std::move(key), value != nullptr ? *value : "false");
+    const bool is_on = hint.key == kRepeatable.key && comm->is_repeatable();
+    set_info(made, std::move(key), value != nullptr ? *value : std::string(hint.values[is_on ? 1 : 0]));
   }
   *info_used = made;
   return kSuccess;

@@ -92,6 +92,7 @@ struct Comm : ErrorOwner {
   std::string name;
   Attributes attributes;
   Ref<Info> info;                            // hints in force, may be null
+  int repeatable = -1;                       // by hint: 1 or 0; -1: as TASUKI_REPEATABLE_REDUCTIONS says
   std::shared_ptr<const Topology> topology;  // null: none; of a duplicate: the same one
   Ref<ErrorOwner> session;                   // that it is derived from, null in the world model
   Slots slots;                               // what upper floors keep with it
@@ -99,6 +100,10 @@ struct Comm : ErrorOwner {
   bool freed = false;
 
   int size() const { return group->size(); }
+  /// Whether it combines in the one order of coll/algorithm/order.hpp.
+  bool is_repeatable() const {
+    return (repeatable >= 0 ? repeatable : process.config.repeatable_reductions) != 0;
+  }
   bool is_inter() const { return static_cast<bool>(remote_group); }
   /// The group that destinations and sources of this communicator's messages are numbered in.
   const Group& peers() const { return is_inter() ? *remote_group : *group; }

@@ -133,28 +133,27 @@ Cost neighbor_direct_cost(int size, int degree, double block_bytes);
 
 // Reduce: coll/algorithm/reduce.cpp.
 
-/// Up a binomial tree, whole, in the order of ranks; where the operation does not commute the tree ends at
-/// rank 0, which hands the result to the root. Steps: ceil(log2 P) (+ 1); bytes, and bytes reduced:
-/// n * ceil(log2 P).
+/// Up a binomial tree, whole, in the order of coll/algorithm/order.hpp. Steps: ceil(log2 P); bytes, and bytes
+/// reduced: n * ceil(log2 P).
 void reduce_binomial(Schedule& schedule, Member self, int root, const Reduction& data);
-Cost reduce_binomial_cost(int size, double bytes, bool commutative);
+Cost reduce_binomial_cost(int size, double bytes);
 
-/// Reduced by halves (coll/algorithm/halving.hpp), then the parts go up a binomial tree. For commutative
-/// operations. Steps: 2 log2 P; bytes: 2 n (P-1)/P; reduced: n (P-1)/P. Where P is not a power of two: one
-/// step and n bytes more.
+/// Reduced by halves (coll/algorithm/halving.hpp), then the parts go up a binomial tree. In the same order.
+/// Steps: 2 log2 P; bytes: 2 n (P-1)/P; reduced: n (P-1)/P. Where P is not a power of two: one step and n
+/// bytes more.
 void reduce_halving(Schedule& schedule, Member self, int root, const Reduction& data);
 Cost reduce_halving_cost(int size, double bytes);
 
 // Allreduce: coll/algorithm/allreduce.cpp.
 
-/// Partners at distance 1, 2, 4 and so on exchange whole vectors; in the order of ranks, and all ranks get
-/// the same bits. Steps: log2 P; bytes, and bytes reduced: n log2 P. Where P is not a power of two: two steps
+/// Partners at distance 1, 2, 4 and so on exchange whole vectors; in the same order, and all ranks get the
+/// same bits. Steps: log2 P; bytes, and bytes reduced: n log2 P. Where P is not a power of two: two steps
 /// and n bytes more. The result goes to `result`.
 void allreduce_recursive_doubling(Schedule& schedule, Member self, const Reduction& data, Place result);
 Cost allreduce_recursive_doubling_cost(int size, double bytes);
 
-/// Rabenseifner's: reduced by halves, then gathered by doubling. For commutative operations. Steps: 2 log2 P;
-/// bytes: 2 n (P-1)/P; reduced: n (P-1)/P. Where P is not a power of two: two steps and n bytes more.
+/// Rabenseifner's: reduced by halves, then gathered by doubling. In the same order. Steps: 2 log2 P; bytes:
+/// 2 n (P-1)/P; reduced: n (P-1)/P. Where P is not a power of two: two steps and n bytes more.
 void allreduce_halving_doubling(Schedule& schedule, Member self, const Reduction& data);
 Cost allreduce_halving_doubling_cost(int size, double bytes);
 
@@ -166,16 +165,17 @@ Cost allreduce_ring_cost(int size, double bytes);
 // Reduce-scatter: coll/algorithm/reduce_scatter.cpp. `parts` has the counts; the parts of the vector lie one
 // after the other. n is the whole vector.
 
-/// Each rank sends each other its part of its own vector. In the order of ranks where the operation does not
+/// Each rank sends each other its part of its own vector. In the same order where the operation does not
 /// commute, with scratch memory for a whole vector; else for two parts at most. Steps: P-1; bytes, and bytes
 /// reduced: n (P-1)/P.
 void reduce_scatter_pairwise(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts);
 Cost reduce_scatter_pairwise_cost(int size, double bytes);
 
-/// Reduced by halves. For commutative operations. Steps: log2 P; bytes, and bytes reduced: n (P-1)/P. Where P
-/// is not a power of two: two steps and n bytes more.
+/// Reduced by halves. Steps: log2 P; bytes, and bytes reduced: n (P-1)/P. Where P is not a power of two: two
+/// steps and n bytes more. Where the operation does not commute, in the same order: a step and 1/P of that
+/// more, since the parts are not where they belong.
 void reduce_scatter_halving(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts);
-Cost reduce_scatter_halving_cost(int size, double bytes);
+Cost reduce_scatter_halving_cost(int size, double bytes, bool commutative);
 
 /// An allreduce of which each rank keeps its part: for short vectors, in the order of ranks. It costs the
 /// same, and a copy.

@@ -25,10 +25,11 @@ void receive_result(Schedule& schedule, const Reduction& data, Place result, int
 
 void allreduce_recursive_doubling(Schedule& schedule, Member self, const Reduction& data, Place result) {
   const Fold fold(self.size, 0);
+  const int pair_partner = Fold::partner(self.rank);
   if (fold.is_guest(self.rank)) {
-    schedule.send(data.input(), data.count, kReduced, fold.host_of(self.rank));
+    schedule.send(data.input(), data.count, kReduced, pair_partner);
     schedule.end_round();
-    return receive_result(schedule, data, result, fold.host_of(self.rank));
+    return receive_result(schedule, data, result, pair_partner);
   }
   const bool is_host = fold.is_host(self.rank);
   const int index = fold.index(self.rank);
@@ -44,7 +45,7 @@ void allreduce_recursive_doubling(Schedule& schedule, Member self, const Reducti
     std::swap(value, other);
   };
   if (is_host) {
-    schedule.receive(other, data.count, kReduced, fold.guest_of(self.rank));
+    schedule.receive(other, data.count, kReduced, pair_partner);
     schedule.end_round();
     combine_as_left();
   }
@@ -59,7 +60,7 @@ void allreduce_recursive_doubling(Schedule& schedule, Member self, const Reducti
       schedule.reduce(other, value, data.count, kReduced);
     }
   }
-  if (is_host) schedule.send(result, data.count, kReduced, fold.guest_of(self.rank));
+  if (is_host) schedule.send(result, data.count, kReduced, pair_partner);
   schedule.end_round();
 }
 
@@ -86,8 +87,9 @@ void allreduce_halving_doubling(Schedule& schedule, Member self, const Reduction
     return;
   }
   cut_equally(schedule, fold.workers, data.count);
-  reduce_by_halves(schedule, self, fold, data, kResult);
-  if (fold.is_guest(self.rank)) return receive_result(schedule, data, kResult, fold.host_of(self.rank));
+  reduce_by_halves(schedule, self, fold, data, kResult, Halves::kNear);
+  const int pair_partner = Fold::partner(self.rank);
+  if (fold.is_guest(self.rank)) return receive_result(schedule, data, kResult, pair_partner);
 
   const int index = fold.index(self.rank);
   const auto place = [&](int part) {
@@ -98,14 +100,14 @@ void allreduce_halving_doubling(Schedule& schedule, Member self, const Reduction
            schedule.boundaries[static_cast<std::size_t>(part)];
   };
   for (int parts = 1; parts < fold.workers; parts *= 2) {
-    const int mine = index & -parts;
+    const int mine = part_of_worker(fold, index) & -parts;
     const int theirs = mine ^ parts;
-    const int partner = fold.rank_of(index ^ parts);
+    const int partner = fold.rank_of(index ^ fold.workers / 2 / parts);
     schedule.receive(place(theirs), count(theirs, parts), kReduced, partner);
     schedule.send(place(mine), count(mine, parts), kReduced, partner);
     schedule.end_round();
   }
-  if (fold.is_host(self.rank)) schedule.send(kResult, data.count, kReduced, fold.guest_of(self.rank));
+  if (fold.is_host(self.rank)) schedule.send(kResult, data.count, kReduced, pair_partner);
   schedule.end_round();
 }
 

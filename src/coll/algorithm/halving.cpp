@@ -11,42 +11,45 @@ void cut_equally(Schedule& schedule, int parts, Count count) {
     schedule.boundaries.push_back(count / parts * part + std::min<Count>(part, count % parts));
 }
 
-void reduce_by_halves(Schedule& schedule, Member self, const Fold& fold, const Reduction& data,
-                      Place result) {
+int part_of_worker(const Fold& fold, int index) {
+  int part = 0;
+  for (int bit = 1; bit < fold.workers; bit *= 2) part = 2 * part + ((index & bit) != 0 ? 1 : 0);
+  return part;
+}
+
+void reduce_by_halves(Schedule& schedule, Member self, const Fold& fold, const Reduction& data, Place result,
+                      Halves halves) {
+  const int partner = Fold::partner(self.rank);
   if (fold.is_guest(self.rank)) {
-    schedule.send(data.input(), data.count, kReduced, fold.host_of(self.rank));
+    schedule.send(data.input(), data.count, kReduced, partner);
     schedule.end_round();
     return;
   }
-  const Count extent = data.type.extent;
-  Place value = data.input();  // where the partial result lies: the input until the first reduction
-  bool have_room = false;
-  Place room;
-  // What comes goes straight into the result while the value is elsewhere, and into a room beside it after
-  // that. The first that needs the room needs the most.
-  const auto receive_and_send = [&](Count first, Count count, int from, Count out_first, Count out_count) {
-    if (value == result && !have_room) {
-      room = schedule.scratch_elements(count, data.type);
-      have_room = true;
-    }
-    const Place target = value == result ? room : result + first * extent;
-    schedule.receive(target, count, kReduced, from);
-    if (out_count >= 0) schedule.send(value + out_first * extent, out_count, kReduced, from);
+  Operands operands(schedule, data, result);
+  if (fold.is_host(self.rank)) {
+    const Place guests = operands.expect(Fold::is_left(self.rank), 0, data.count);
+    schedule.receive(guests, data.count, kReduced, partner);
     schedule.end_round();
-    const Place other = value == result ? room : value + first * extent;
-    schedule.reduce(other, result + first * extent, count, kReduced);
-    value = result;
-  };
-
-  if (fold.is_host(self.rank)) receive_and_send(0, data.count, fold.guest_of(self.rank), 0, -1);
+    operands.combine();
+  }
   const int index = fold.index(self.rank);
   const auto begin = [&](int part) { return schedule.boundaries[static_cast<std::size_t>(part)]; };
+  int first = 0;  // of the parts that are left
   for (int parts = fold.workers / 2; parts >= 1; parts /= 2) {
-    const int kept = index & -parts;
-    const int given = kept ^ parts;
-    receive_and_send(begin(kept), begin(kept + parts) - begin(kept), fold.rank_of(index ^ parts),
-                     begin(given), begin(given + parts) - begin(given));
+    const int distance = halves == Halves::kNear ? fold.workers / 2 / parts : parts;
+    const bool is_lower = (index & distance) == 0;
+    const int kept = is_lower ? first : first + parts;
+    const int given = is_lower ? first + parts : first;
+    const Count count = begin(kept + parts) - begin(kept);
+    const Place out = operands.value() + begin(given) * data.type.extent;
+    schedule.receive(operands.expect(is_lower, begin(kept), count), count, kReduced,
+                     fold.rank_of(index ^ distance));
+    schedule.send(out, begin(given + parts) - begin(given), kReduced, fold.rank_of(index ^ distance));
+    schedule.end_round();
+    operands.combine();
+    first = kept;
   }
+  operands.end(begin(first), begin(first + 1) - begin(first));
 }
 
 Cost reduce_by_halves_cost(int size, double bytes) {

@@ -243,13 +243,6 @@ Cost bcast_binomial_cost(int size, double bytes) {
   return bcast_knomial_cost(size, bytes, 2);
 }
 
-void reduce_binomial(Schedule& schedule, Member self, int root, const Reduction& data) {
-  reduce_knomial(schedule, self, root, data, 2);
-}
-Cost reduce_binomial_cost(int size, double bytes, bool commutative) {
-  return reduce_knomial_cost(size, bytes, commutative, 2);
-}
-
 void gather_binomial(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all) {
   gather_knomial(schedule, self, root, mine, all, 2);
 }

@@ -36,7 +36,18 @@ void add_as_they_come(Schedule& schedule, Member self, const Reduction& data, co
   if (!(sum == kResult)) schedule.copy(sum, count, kReduced, kResult, count, kReduced);
 }
 
-/// Keeps all contributions and adds them in the order of ranks at the end.
+/// Combines the vectors of the ranks [first, end), which lie at `place(rank)`: the result to the last one's.
+template <class Places>
+void combine_in_order(Schedule& schedule, const Fold& fold, int first, int end, Count count,
+                      const Places& place) {
+  if (end - first == 1) return;
+  const int middle = middle_of_all(fold, first, end);
+  combine_in_order(schedule, fold, first, middle, count, place);
+  combine_in_order(schedule, fold, middle, end, count, place);
+  schedule.reduce(place(middle - 1), place(end - 1), count, kReduced);
+}
+
+/// Keeps all contributions and combines them in the order of coll/algorithm/order.hpp at the end.
 void add_in_order(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts) {
   const Count count = parts.count_of(self.rank);
   const Place own = data.input() + offset_of(parts, self.rank);
@@ -54,8 +65,7 @@ void add_in_order(Schedule& schedule, Member self, const Reduction& data, const 
     schedule.send(data.input() + offset_of(parts, to), parts.count_of(to), kReduced, to);
     schedule.end_round();
   }
-  for (int rank = self.size - 2; rank >= 0; --rank)
-    schedule.reduce(contribution(rank), contribution(self.size - 1), count, kReduced);
+  combine_in_order(schedule, Fold(self.size, 0), 0, self.size, count, contribution);
   schedule.copy(contribution(self.size - 1), count, kReduced, kResult, count, kReduced);
 }
 
@@ -88,37 +98,46 @@ void reduce_scatter_halving(Schedule& schedule, Member self, const Reduction& da
   const Fold fold(self.size, 0);
   if (self.size == 1) return reduce_scatter_pairwise(schedule, self, data, parts);
   schedule.boundaries.clear();
-  for (int index = 0; index < fold.workers; ++index)
-    schedule.boundaries.push_back(parts.elements_before(fold.vrank_of(index)));
-  schedule.boundaries.push_back(data.count);
-  if (fold.is_guest(self.rank)) {
-    reduce_by_halves(schedule, self, fold, data, kResult);
-    schedule.receive(kResult, parts.count_of(self.rank), kReduced, fold.host_of(self.rank));
-    schedule.end_round();
-    return;
+  for (int index = 0; index <= fold.workers; ++index)
+    schedule.boundaries.push_back(parts.elements_before(fold.first_of(index)));
+  const Halves halves = data.commutative ? Halves::kFar : Halves::kNear;
+  const int index = fold.index(self.rank);
+  // The worker that ends with this one's part has the index by which this one's is called.
+  const int other = halves == Halves::kFar ? index : part_of_worker(fold, index);
+  const bool works = !fold.is_guest(self.rank);
+  const Place sum = works ? schedule.scratch_elements(data.count, data.type) : kResult;
+  reduce_by_halves(schedule, self, fold, data, sum, halves);
+  for (int rank = fold.first_of(other); works && rank < fold.first_of(other + 1); ++rank) {
+    if (rank == self.rank) {
+      copy_part(schedule, sum, parts, rank);
+    } else {
+      schedule.send(sum + offset_of(parts, rank), parts.count_of(rank), kReduced, rank);
+    }
   }
-  const Place sum = schedule.scratch_elements(data.count, data.type);
-  reduce_by_halves(schedule, self, fold, data, sum);
-  if (fold.is_host(self.rank)) {
-    const int guest = fold.guest_of(self.rank);
-    schedule.send(sum + offset_of(parts, guest), parts.count_of(guest), kReduced, guest);
-  }
-  copy_part(schedule, sum, parts, self.rank);
+  if (fold.rank_of(other) != self.rank)
+    schedule.receive(kResult, parts.count_of(self.rank), kReduced, fold.rank_of(other));
   schedule.end_round();
 }
 
-Cost reduce_scatter_halving_cost(int size, double bytes) {
+Cost reduce_scatter_halving_cost(int size, double bytes, bool commutative) {
   const Fold fold(size, 0);
   Cost cost = reduce_by_halves_cost(size, bytes);
-  if (fold.rest == 0) return cost;
-  // The hosts come first and keep their guests' parts too: the one with index 0 has the most to do.
-  double kept = 0;
-  for (int parts_kept = fold.workers / 2; parts_kept >= 1; parts_kept /= 2)
-    kept += parts_kept + std::min(parts_kept, fold.rest);
-  cost.bytes = cost.reduced_bytes = bytes + kept * bytes / size;
-  cost.steps += 1;
-  cost.messages += fold.rest;
-  cost.total_bytes += fold.rest * bytes / size;
+  if (fold.rest > 0) {
+    // The hosts come first and keep their guests' parts too: the one with index 0 has the most to do.
+    double kept = 0;
+    for (int parts_kept = fold.workers / 2; parts_kept >= 1; parts_kept /= 2)
+      kept += parts_kept + std::min(parts_kept, fold.rest);
+    cost.bytes = cost.reduced_bytes = bytes + kept * bytes / size;
+    cost.steps += 1;
+    cost.messages += fold.rest;
+    cost.total_bytes += fold.rest * bytes / size;
+  }
+  if (!commutative && fold.workers > 2) {  // parts change hands
+    cost.steps += 1;
+    cost.messages += fold.workers;
+    cost.bytes += 2 * bytes / size;
+    cost.total_bytes += bytes;
+  }
   return cost;
 }
 

@@ -20,10 +20,7 @@ auto allreduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* d
     const Code code = check_result(comm.process, sendbuf, recvbuf, *datatype, count);
     if (code != 0) return code;
     execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
-    const Reduction data{.count = count,
-                         .type = shape_of(*datatype),
-                         .in_place = sendbuf == kInPlace,
-                         .commutative = op->commutative};
+    const Reduction data = vector_of(comm, sendbuf, count, *datatype, *op);
     Problem problem = execution.problem(Operation::kAllreduce, data.count * data.type.size);
     problem.commutative = data.commutative;
     plan_chosen(execution, problem, 0, {.vector = data});

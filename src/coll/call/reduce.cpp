@@ -25,10 +25,7 @@ auto reduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* data
                               : check_not_in_place(process, "sendbuf", sendbuf, "at the root only");
     if (code != 0) return code;
     execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
-    const Reduction data{.count = count,
-                         .type = shape_of(*datatype),
-                         .in_place = sendbuf == kInPlace,
-                         .commutative = op->commutative};
+    const Reduction data = vector_of(execution.comm(), sendbuf, count, *datatype, *op);
     Problem problem = execution.problem(Operation::kReduce, data.count * data.type.size);
     problem.commutative = data.commutative;
     plan_chosen(execution, problem, root, {.vector = data});

@@ -22,8 +22,7 @@ Code plan_reduce_scatter(Execution& execution, const void* sendbuf, void* recvbu
   const Code code = check_result(process, sendbuf, recvbuf, *datatype, parts.count_of(self.rank));
   if (code != 0) return code;
   execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
-  const Reduction data{
-      .count = count, .type = parts.type, .in_place = sendbuf == kInPlace, .commutative = op->commutative};
+  const Reduction data = vector_of(execution.comm(), sendbuf, count, *datatype, *op);
   Problem problem = execution.problem(Operation::kReduceScatter, data.count * data.type.size);
   problem.commutative = data.commutative;
   problem.uniform = parts.uniform();

@@ -21,10 +21,7 @@ auto scan_plan(Operation operation, const void* sendbuf, void* recvbuf, Count co
     const Code code = check_result(comm.process, sendbuf, recvbuf, *datatype, results);
     if (code != 0) return code;
     execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
-    const Reduction data{.count = count,
-                         .type = shape_of(*datatype),
-                         .in_place = sendbuf == kInPlace,
-                         .commutative = op->commutative};
+    const Reduction data = vector_of(comm, sendbuf, count, *datatype, *op);
     Problem problem = execution.problem(operation, data.count * data.type.size);
     problem.commutative = data.commutative;
     plan_chosen(execution, problem, 0, {.vector = data});

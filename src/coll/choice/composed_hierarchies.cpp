@@ -1,6 +1,7 @@
 // Hierarchical collectives as the registry sees them: see coll/choice/composed.hpp. Each part is a problem of
 // its own, whose algorithm is chosen like any other's; a price takes each node for the one with the most
 // ranks.
+#include <bit>
 #include <initializer_list>
 #include <span>
 
@@ -26,6 +27,7 @@ Problem problem_of_part(const Problem& whole, Among among, Operation operation, 
                .size = size,
                .bytes = bytes,
                .commutative = whole.commutative,
+               .repeatable = whole.repeatable,
                .uniform = uniform,
                .several_jobs = whole.several_jobs,
                .processors = whole.processors,
@@ -116,10 +118,21 @@ bool has_equal_nodes(const Problem& problem) {
   return problem.nodes * problem.node_ranks_max == problem.size;
 }
 
+/// Whether the parts can keep the order that is asked for, if one is: a node has a subtree of the tree of all
+/// ranks. Those of a scan's trees have other ranks.
+bool keeps_order(const Problem& problem) {
+  const bool in_one_order = problem.repeatable && has_order(problem);
+  if (!problem.consecutive) return problem.commutative && !in_one_order;
+  if (!in_one_order) return true;
+  const bool scans = problem.operation == kScan || problem.operation == kExscan;
+  return !scans && has_equal_nodes(problem) &&
+         std::has_single_bit(static_cast<unsigned>(problem.node_ranks_max));
+}
+
 }  // namespace
 
 bool has_hierarchy(const Problem& problem) {
-  return problem.nodes > 1 && problem.nodes < problem.size && (problem.commutative || problem.consecutive);
+  return problem.nodes > 1 && problem.nodes < problem.size && keeps_order(problem);
 }
 bool has_lanes(const Problem& problem) {
   return has_hierarchy(problem) && has_equal_nodes(problem);

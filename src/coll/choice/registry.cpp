@@ -25,7 +25,11 @@ constexpr bool always(const Problem&) {
   return true;
 }
 constexpr bool commutes(const Problem& problem) {
-  return problem.commutative;
+  return problem.commutative && !problem.repeatable;
+}
+/// By trees of another order than that of coll/algorithm/order.hpp.
+constexpr bool any_order(const Problem& problem) {
+  return !problem.repeatable;
 }
 constexpr bool in_place(const Problem& problem) {
   return problem.in_place;
@@ -163,7 +167,7 @@ constexpr Algorithm kAlgorithmEntries[] = {
 
     {{algorithm_number(kAllreduce, "recursive_doubling"), always, priced<allreduce_recursive_doubling_cost>},
      write<allreduce_recursive_doubling, kResult>},
-    {{algorithm_number(kAllreduce, "halving_doubling"), commutes, priced<allreduce_halving_doubling_cost>},
+    {{algorithm_number(kAllreduce, "halving_doubling"), always, priced<allreduce_halving_doubling_cost>},
      write<allreduce_halving_doubling>},
     {{algorithm_number(kAllreduce, "ring"), commutes, priced<allreduce_ring_cost>}, write<allreduce_ring>},
     kFlags<kAllreduce>,
@@ -261,12 +265,12 @@ constexpr Algorithm kAlgorithmEntries[] = {
     kFlags<kGatherv>,
     kHierarchical<kGatherv, hierarchy::gatherv, may_call_parts>,
 
-    {{algorithm_number(kReduce, "binomial"), always, priced<reduce_knomial_cost, 2>}, write<reduce_binomial>},
-    {{algorithm_number(kReduce, "halving"), commutes, priced<reduce_halving_cost>}, write<reduce_halving>},
+    {{algorithm_number(kReduce, "binomial"), always, priced<reduce_binomial_cost>}, write<reduce_binomial>},
+    {{algorithm_number(kReduce, "halving"), always, priced<reduce_halving_cost>}, write<reduce_halving>},
     kFlags<kReduce>,
-    {{algorithm_number(kReduce, "knomial_4"), always, priced<reduce_knomial_cost, 4>},
+    {{algorithm_number(kReduce, "knomial_4"), any_order, priced<reduce_knomial_cost, 4>},
      write<reduce_knomial, 4>},
-    {{algorithm_number(kReduce, "knomial_8"), always, priced<reduce_knomial_cost, 8>},
+    {{algorithm_number(kReduce, "knomial_8"), any_order, priced<reduce_knomial_cost, 8>},
      write<reduce_knomial, 8>},
     {{algorithm_number(kReduce, "chain"), commutes, priced<composed::reduce_grid_ns, 1>,
       kSegmentsWorthTrying},
@@ -288,7 +292,7 @@ constexpr Algorithm kAlgorithmEntries[] = {
 
     {{algorithm_number(kReduceScatter, "pairwise"), always, priced<reduce_scatter_pairwise_cost>},
      write<reduce_scatter_pairwise>},
-    {{algorithm_number(kReduceScatter, "halving"), commutes, priced<reduce_scatter_halving_cost>},
+    {{algorithm_number(kReduceScatter, "halving"), always, priced<reduce_scatter_halving_cost>},
      write<reduce_scatter_halving>},
     {{algorithm_number(kReduceScatter, "recursive_doubling"), always,
       priced<reduce_scatter_recursive_doubling_cost>},

@@ -24,7 +24,7 @@ namespace tasuki {
 class SelectionExplainer {
  public:
   static constexpr std::size_t kCasesMax = 256;
-  using Case = std::array<int, 5>;  // what a line differs by
+  using Case = std::array<int, 6>;  // what a line differs by
 
   explicit SelectionExplainer(int rank) : rank_(rank) {}
   void chosen(const Problem& problem, const Selection& selection);

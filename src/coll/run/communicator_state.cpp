@@ -61,14 +61,26 @@ bool may_have_hierarchy(Comm& comm) {
   return map.nodes() > 1 && map.largest() > 1;
 }
 
-Hierarchy* hierarchy_of(Comm& comm) {
-  if (comm.slots.is_set(kHierarchySlot)) return comm.slots.get(kHierarchySlot);
+namespace {
+
+Hierarchy* make_hierarchy(Comm& comm) {
   comm.slots.set(kHierarchySlot, std::shared_ptr<Hierarchy>());  // making it runs collectives on `comm`
   std::shared_ptr<Hierarchy> hierarchy = Hierarchy::make(comm);
   if (hierarchy == nullptr) return nullptr;
   const bool is_ready = hierarchy->is_alone() || node_segment_of(hierarchy->node()) != nullptr;
   if (all_agree(comm, is_ready)) comm.slots.set(kHierarchySlot, std::move(hierarchy));
   return comm.slots.get(kHierarchySlot);
+}
+
+}  // namespace
+
+Hierarchy* hierarchy_of(Comm& comm) {
+  const bool is_known = comm.slots.is_set(kHierarchySlot);
+  Hierarchy* hierarchy = is_known ? comm.slots.get(kHierarchySlot) : make_hierarchy(comm);
+  // A hint may have come since the last call.
+  if (hierarchy != nullptr)
+    hierarchy->node().repeatable = hierarchy->lane().repeatable = comm.is_repeatable() ? 1 : 0;
+  return hierarchy;
 }
 
 }  // namespace tasuki

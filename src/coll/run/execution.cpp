@@ -75,6 +75,7 @@ Problem Execution::problem(Operation operation, Count bytes) const {
 
 Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm form) {
   Problem problem{.operation = operation, .size = comm.size(), .bytes = bytes};
+  problem.repeatable = comm.is_repeatable();
   problem.blocking = form == CollectiveForm::kBlocking;
   const NodeMap& nodes = node_map(comm);
   problem.nodes = nodes.nodes();
@@ -88,6 +89,15 @@ Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm 
   problem.near_lines = segment != nullptr && segment->near_lines();
   problem.composed = problem.blocking && may_have_hierarchy(comm);
   return problem;
+}
+
+Reduction vector_of(const Comm& comm, const void* sendbuf, Count count, const Datatype& datatype,
+                    const Op& op) {
+  return {.count = count,
+          .type = shape_of(datatype),
+          .in_place = sendbuf == kInPlace,
+          .commutative = op.commutative && !comm.is_repeatable(),
+          .repeatable = comm.is_repeatable()};
 }
 
 void plan_chosen(Execution& execution, const Problem& problem, int root, const CallData& data) {

@@ -261,6 +261,10 @@ struct Collectives final : ProgressHook {
   std::vector<Execution*> active_;  // in the order of their start
 };
 
+/// The vector that a collective on `comm` reduces.
+Reduction vector_of(const Comm& comm, const void* sendbuf, Count count, const Datatype& datatype,
+                    const Op& op);
+
 /// Chooses an algorithm for `problem`, and writes its schedule.
 void plan_chosen(Execution& execution, const Problem& problem, int root, const CallData& data);
 

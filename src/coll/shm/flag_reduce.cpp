@@ -1,13 +1,14 @@
 // The flag-based collectives that reduce: see coll/shm/flag_collectives.hpp.
 #include "base/predefined.hpp"
+#include "coll/algorithm/order.hpp"
 #include "coll/check/arguments.hpp"
 #include "coll/shm/flag_collectives.hpp"
 
 namespace tasuki {
 namespace {
 
-/// The vectors as they lie packed on the node segment, and how they are combined: from the last operand to
-/// the first, into a result that is laid out as the user's datatype says.
+/// The vectors as they lie packed on the node segment, and how they are combined: in the order of
+/// coll/algorithm/order.hpp, into a result that is laid out as the user's datatype says.
 class Vectors {
  public:
   Vectors(Comm& comm, NodeSegment& segment, const Op& op, Datatype& datatype)
@@ -21,12 +22,12 @@ class Vectors {
   /// Gets ready to combine `count` elements. Returns 0, or the error of an operation that does not fit the
   /// datatype, or of memory that is not to be had.
   Code prepare(Count count) {
-    if (kernel_ != nullptr) [[likely]]
+    if (kernel_ != nullptr && (count * datatype_.size <= kLineBytes || segment_.size() < 4)) [[likely]]
       return 0;
     return prepare_scratch(count);
   }
 
-  bool need_scratch() const { return kernel_ == nullptr; }
+  bool need_copies() const { return kernel_ == nullptr; }
 
   /// Writes this rank's vector where the others will see it. Returns where that is.
   const std::byte* pack(const void* sendbuf, const void* recvbuf, Count count) const {
@@ -42,23 +43,50 @@ class Vectors {
     return shown + padding_of(shown);
   }
 
-  /// The last operand.
-  void begin(const std::byte* packed, const Piece& result) const {
-    unpack_inline(result, packed, result.bytes());
-  }
-
-  /// result = packed op result.
-  void add(const std::byte* packed, const Piece& result) const {
-    if (kernel_ != nullptr) [[likely]] {
-      kernel_(packed, result.buffer(), result.buffer(), static_cast<std::size_t>(result.count));
-      return;
-    }
-    // A user's operation gets memory of this rank's own, laid out as its datatype says.
-    unpack_inline(Piece(scratch_, result.count, datatype_), packed, result.bytes());
-    reduce_local(comm_.process, op_, scratch_, result.buffer(), result.count, datatype_);
+  /// What the members before `end` show, `of(member)`, combined; a node of the tree is divided at
+  /// `middle(first, end)`.
+  template <class Middle, class Of>
+  void combine(int end, const Piece& result, const Middle& middle, const Of& of) {
+    if (kernel_ == nullptr) return combine_copies(0, end, result, 0, middle, of);
+    alignas(kScratchAlignment) std::byte lines[kLevelsMax * kScratchAlignment];
+    std::byte* const rooms = scratch_ != nullptr ? scratch_ : lines;
+    const std::byte* sum = combine_by_kernel(0, end, result, rooms, middle, of);
+    if (end == 1) unpack_inline(result, sum, result.bytes());
   }
 
  private:
+  /// Returns where the sum is: at the result, or where a member shows it.
+  template <class Middle, class Of>
+  const std::byte* combine_by_kernel(int first, int end, const Piece& result, std::byte* rooms,
+                                     const Middle& middle, const Of& of) const {
+    if (end - first == 1) return of(first);
+    const int cut = middle(first, end);
+    // Where a member shows the right operand, the left one needs no room of its own.
+    const Piece left_room = end - cut > 1 ? Piece(rooms, result.count, datatype_) : result;
+    std::byte* const rest = cut - first > 1 && end - cut > 1 ? rooms + result.bytes() : rooms;
+    const std::byte* left = combine_by_kernel(first, cut, left_room, rest, middle, of);
+    const std::byte* right = combine_by_kernel(cut, end, result, rest, middle, of);
+    kernel_(left, right, result.buffer(), static_cast<std::size_t>(result.count));
+    return static_cast<const std::byte*>(result.buffer());
+  }
+
+  /// A user's operation, and any on elements with gaps: in memory of this rank's own, laid out as its
+  /// datatype says.
+  template <class Middle, class Of>
+  void combine_copies(int first, int end, const Piece& result, int depth, const Middle& middle,
+                      const Of& of) const {
+    if (end - first == 1) {
+      unpack_inline(result, of(first), result.bytes());
+      return;
+    }
+    const int cut = middle(first, end);
+    const Piece left = Piece(scratch_, result.count, datatype_)[depth];
+    combine_copies(first, cut, left, depth + 1, middle, of);
+    combine_copies(cut, end, result, depth + 1, middle, of);
+    reduce_local(comm_.process, op_, left.buffer(), result.buffer(), result.count, datatype_);
+  }
+
+  static constexpr Count kLevelsMax = 31;     // of a tree
   static constexpr Count kLineAlignment = 8;  // of data in a line, which some types are not content with
 
   std::uintptr_t padding_of(const std::byte* data) const {
@@ -67,7 +95,7 @@ class Vectors {
 
   [[gnu::noinline]] Code prepare_scratch(Count count) {
     if (const Code code = check_reduction(comm_, count, datatype_, op_); code != 0) return code;
-    scratch_ = segment_.scratch(count, datatype_);
+    scratch_ = segment_.scratch(ceil_log2(segment_.size()) * count, datatype_);
     if (scratch_ != nullptr) return 0;
     return comm_.process.fail(kErrNoMem, "no memory for %lld elements of the reduction",
                               static_cast<long long>(count));
@@ -77,9 +105,9 @@ class Vectors {
   NodeSegment& segment_;
   const Op& op_;
   Datatype& datatype_;
-  ReductionKernel kernel_ = nullptr;  // null: through scratch memory
+  ReductionKernel kernel_ = nullptr;  // null: by copies in scratch memory
   Count padding_ = 0;                 // at most, before a vector
-  std::byte* scratch_ = nullptr;
+  std::byte* scratch_ = nullptr;      // for the left operands
 };
 
 /// Whether buffers for a result of `count` elements are what they must not be.
@@ -95,17 +123,21 @@ bool are_wrong(const void* sendbuf, const void* recvbuf, Count count, const Data
   return true;
 }
 
+auto middle_in(const Fold& fold) {
+  return [&fold](int first, int end) { return middle_of_all(fold, first, end); };
+}
+
 /// Meets the others and reduces what all show, from `from` bytes on, into `result`.
-void reduce_all(Comm& comm, NodeSegment& segment, FlagOperation operation, const Vectors& vectors,
+void reduce_all(Comm& comm, NodeSegment& segment, FlagOperation operation, Vectors& vectors,
                 const void* sendbuf, const void* recvbuf, Count count, Count bytes, Count from,
                 const Piece& result) {
   begin_by_flags(comm, segment, operation);
   vectors.pack(sendbuf, recvbuf, count);
   segment.show(0, bytes);
   segment.await_all(0);
-  int member = segment.size() - 1;
-  vectors.begin(vectors.of(member) + from, result);
-  while (--member >= 0) vectors.add(vectors.of(member) + from, result);
+  const Fold fold(segment.size(), 0);
+  vectors.combine(segment.size(), result, middle_in(fold),
+                  [&](int member) { return vectors.of(member) + from; });
   segment.leave();
 }
 
@@ -165,17 +197,13 @@ bool flag_reduce(Comm& comm, NodeSegment& segment, const void* sendbuf, void* re
     return true;
   }
   const std::byte* own = static_cast<const std::byte*>(sendbuf);
-  if (vectors.need_scratch() || sendbuf == kInPlace) own = vectors.pack(sendbuf, recvbuf, count);
-  const Piece result(recvbuf, count, datatype);
-  for (int member = segment.size() - 1; member >= 0; --member) {
-    if (member != root) segment.await(member, 0);
-    const std::byte* operand = member == root ? own : vectors.of(member);
-    if (member == segment.size() - 1) {
-      vectors.begin(operand, result);
-    } else {
-      vectors.add(operand, result);
-    }
-  }
+  if (vectors.need_copies() || sendbuf == kInPlace) own = vectors.pack(sendbuf, recvbuf, count);
+  const Fold fold(segment.size(), 0);
+  vectors.combine(segment.size(), Piece(recvbuf, count, datatype), middle_in(fold), [&](int member) {
+    if (member == root) return own;
+    segment.await(member, 0);
+    return vectors.of(member);
+  });
   segment.leave();
   return true;
 }
@@ -194,16 +222,13 @@ bool flag_scan(Comm& comm, NodeSegment& segment, const void* sendbuf, void* recv
   const std::byte* own = vectors.pack(sendbuf, recvbuf, count);
   if (rank < segment.size() - 1) segment.publish(0, bytes);
   // The last operand is this rank's own vector, or in MPI_Exscan that of the rank before it.
-  const Piece result(recvbuf, count, datatype);
   const int last = inclusive ? rank : rank - 1;
-  for (int member = last; member >= 0; --member) {
-    if (member != rank) segment.await(member, 0);
-    const std::byte* operand = member == rank ? own : vectors.of(member);
-    if (member == last) {
-      vectors.begin(operand, result);
-    } else {
-      vectors.add(operand, result);
-    }
+  if (last >= 0) {
+    vectors.combine(last + 1, Piece(recvbuf, count, datatype), middle_of_scan, [&](int member) {
+      if (member == rank) return own;
+      segment.await(member, 0);
+      return vectors.of(member);
+    });
   }
   segment.leave();
   return true;

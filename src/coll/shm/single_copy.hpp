@@ -2,10 +2,10 @@
 // Pure functions, as those of coll/algorithm/algorithms.hpp: each writes the schedule of the rank `self`,
 // with its cost beside it. docs/collectives.md has the table.
 //
-// All reduce in the order of ranks, and each element at one rank only: so they are open to operations that do
-// not commute, and where all get the result they get the same bits. None needs all ranks to have the same
-// kind of memory or datatype; data that is private or has gaps is copied once more (ExposedBuffer in
-// coll/schedule/schedule.hpp).
+// All reduce in the order of ranks (coll/algorithm/order.hpp), each element at one rank only: so they are
+// open to operations that do not commute, and where all get the result they get the same bits. None needs all
+// ranks to have the same kind of memory or datatype; data that is private or has gaps is copied once more
+// (ExposedBuffer in coll/schedule/schedule.hpp).
 //
 // Those named ..._copy let the others read a copy that is kept (ExposedBuffer::Use::kKept): its owner need
 // not wait until they have, so ranks may come one by one, and one that only gives may run ahead of the
@@ -129,7 +129,7 @@ void single_copy_reduce_scatter(Schedule& schedule, Member self, const Reduction
 SingleCopyCost single_copy_reduce_scatter_cost(int size, double bytes);
 
 /// Each rank makes its slice of all results, one after the other. Syncs: 2; bytes reduced: n (P-1)/P; moved:
-/// n/P.
+/// n/P. Where it is to be repeatable, by doubling: bytes reduced: n/P (P lg P - P + 1), in the caches.
 void single_copy_scan(Schedule& schedule, Member self, const Reduction& data);
 SingleCopyCost single_copy_scan_cost(int size, double bytes);
 

@@ -1,12 +1,13 @@
 // Reductions in the buffers of ranks that share memory: see coll/shm/single_copy.hpp.
 //
-// A slice is reduced in pieces that stay in the cache, from the highest rank's input to the lowest one's: the
-// sum so far is always the right operand, which is where an operation leaves its result. Where the call is in
-// place, an input and an output are the same memory; so a piece of an output is written only after that piece
-// of the same rank's input has been read, and no rank but the slice's touches either of them.
+// A slice is reduced in pieces that stay in the cache, in the order of coll/algorithm/order.hpp. Where the
+// call is in place, an input and an output are the same memory; so a piece of an output is written only after
+// that piece of the same rank's input has been read, and no rank but the slice's touches either of them.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "coll/algorithm/order.hpp"
 #include "coll/algorithm/tree.hpp"
 #include "coll/shm/single_copy.hpp"
 
@@ -43,23 +44,45 @@ void finish(Schedule& schedule, int phase) {
   schedule.end_round();
 }
 
-/// Steps of a group: the inputs' elements from `offset` on, reduced over all ranks, go to `to`. `sum` is for
-/// the sum of more than two.
-void reduce_inputs(Schedule& schedule, Member self, const Reduction& data, Count offset, Count count,
-                   Place sum, Place to) {
-  const Count bytes = data.type.size;
-  Place right = input_of(self.size - 1) + offset;
-  for (int rank = self.size - 2; rank >= 0; --rank) {
-    const Place target = rank == 0 ? to : sum;
-    schedule.combine(input_of(rank) + offset, right, target, count, kReduced, bytes);
-    right = target;
-  }
-}
-
 /// Scratch memory for a piece, the same for all pieces of a group.
 Place piece_room(Schedule& schedule, const Reduction& data) {
   const Count bytes = std::min(piece_of(data), data.count) * data.type.size;
   return {Space::kPiece, schedule.scratch(bytes).offset};
+}
+
+/// Combines inputs' elements from `offset` on.
+class InputTree {
+ public:
+  InputTree(Schedule& schedule, Member self, const Reduction& data, Count offset, Count count)
+      : schedule_(schedule), fold_(self.size, 0), data_(data), offset_(offset), count_(count) {}
+
+  /// What the ranks [first, end), at least two, have goes to `to`. The rooms from `room` on are free.
+  Place combine(int first, int end, Place to, std::size_t room) {
+    const int middle = middle_of_all(fold_, first, end);
+    const Place left = combine_in_room(first, middle, room);
+    const Place right = combine_in_room(middle, end, room + 1);
+    schedule_.combine(left, right, to, count_, kReduced, data_.type.size);
+    return to;
+  }
+
+ private:
+  Place combine_in_room(int first, int end, std::size_t room) {
+    if (end - first == 1) return input_of(first) + offset_;
+    while (room >= rooms_.size()) rooms_.push_back(piece_room(schedule_, data_));
+    return combine(first, end, rooms_[room], room + 1);
+  }
+
+  Schedule& schedule_;
+  Fold fold_;
+  const Reduction& data_;
+  Count offset_, count_;
+  std::vector<Place> rooms_;
+};
+
+/// Steps of a group: the inputs' elements from `offset` on, combined over all ranks, go to `to`.
+void reduce_inputs(Schedule& schedule, Member self, const Reduction& data, Count offset, Count count,
+                   Place to) {
+  InputTree(schedule, self, data, offset, count).combine(0, self.size, to, 0);
 }
 
 }  // namespace
@@ -78,12 +101,11 @@ Slice slice_of(Member self, Count count, Count element_bytes) {
 void single_copy_reduce(Schedule& schedule, Member self, int root, const Reduction& data) {
   schedule.exposed.push_back(exposed_input(data));
   if (self.rank == root) schedule.exposed.push_back(exposed_output(data.count, ExposedBuffer::Use::kWritten));
-  const Place sum = self.size > 2 ? piece_room(schedule, data) : Place{};
   begin(schedule, data);
   const Slice slice = slice_of(self, data.count, data.type.size);
   const Count offset = slice.first * data.type.size;
   const std::size_t first_step = schedule.begin_pieces();
-  reduce_inputs(schedule, self, data, offset, slice.count, sum, output_of(root) + offset);
+  reduce_inputs(schedule, self, data, offset, slice.count, output_of(root) + offset);
   schedule.end_pieces(first_step, piece_of(data));
   finish(schedule, kSliceIsReduced);
 }
@@ -108,10 +130,9 @@ void single_copy_reduce_copy(Schedule& schedule, Member self, int root, const Re
     return;
   }
   schedule.exposed.push_back(exposed_output(data.count, ExposedBuffer::Use::kCombined));
-  const Place sum = self.size > 2 ? piece_room(schedule, data) : Place{};
   begin(schedule, data);
   const std::size_t first_step = schedule.begin_pieces();
-  reduce_inputs(schedule, self, data, 0, data.count, sum, output_of(root));
+  reduce_inputs(schedule, self, data, 0, data.count, output_of(root));
   schedule.end_pieces(first_step, piece_of(data));
   schedule.accept();
   schedule.end_round();
@@ -130,12 +151,11 @@ SingleCopyCost single_copy_reduce_copy_cost(int size, double bytes) {
 
 void single_copy_allreduce(Schedule& schedule, Member self, const Reduction& data) {
   schedule.exposed = {exposed_input(data), exposed_output(data.count, ExposedBuffer::Use::kWritten)};
-  const Place sum = self.size > 2 ? piece_room(schedule, data) : Place{};
   begin(schedule, data);
   const Slice slice = slice_of(self, data.count, data.type.size);
   const Count offset = slice.first * data.type.size;
   const std::size_t first_step = schedule.begin_pieces();
-  reduce_inputs(schedule, self, data, offset, slice.count, sum, output_of(self.rank) + offset);
+  reduce_inputs(schedule, self, data, offset, slice.count, output_of(self.rank) + offset);
   for (int distance = 1; distance < self.size; ++distance)
     schedule.move(output_of(self.rank) + offset, output_of(neighbour(self, distance)) + offset, slice.count,
                   data.type.size);
@@ -158,7 +178,6 @@ SingleCopyCost single_copy_allreduce_cost(int size, double bytes) {
 void single_copy_reduce_scatter(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts) {
   const Count count = parts.count_of(self.rank);
   schedule.exposed = {exposed_input(data), exposed_output(count, ExposedBuffer::Use::kCombined)};
-  const Place sum = self.size > 2 ? piece_room(schedule, data) : Place{};
   begin(schedule, data);
   Count first = 0;
   for (int rank = 0; rank < self.rank; ++rank) first += parts.count_of(rank);
@@ -167,7 +186,7 @@ void single_copy_reduce_scatter(Schedule& schedule, Member self, const Reduction
   // as it is.
   const Place result = data.in_place ? schedule.scratch(count * data.type.size) : output_of(self.rank);
   const std::size_t first_step = schedule.begin_pieces();
-  reduce_inputs(schedule, self, data, offset, count, sum, result);
+  reduce_inputs(schedule, self, data, offset, count, result);
   schedule.end_pieces(first_step, piece_of(data));
   schedule.signal(kSliceIsReduced);
   schedule.await_everyone(kSliceIsReduced);
@@ -186,16 +205,47 @@ SingleCopyCost single_copy_reduce_scatter_cost(int size, double bytes) {
           .all_meet = true};
 }
 
+namespace {
+
+/// Steps of a group: the slice of all results in the order of coll/algorithm/order.hpp; the one of the ranks
+/// 0 to r goes to the output of the rank r + `shift`. After the combinations with distance d the sum at a
+/// rank is that of the last 2 d ranks: those of d ranks and more are results, and lie in the outputs.
+void scan_by_doubling(Schedule& schedule, Member self, const Reduction& data, Slice slice, int shift) {
+  const Count offset = slice.first * data.type.size;
+  std::vector<Place> sums;
+  for (int rank = 0; rank < self.size - shift; ++rank) sums.push_back(input_of(rank) + offset);
+  std::vector<Place> rooms;  // of the ranks that have one, from the last down
+  for (int distance = 1; distance < self.size - shift; distance *= 2) {
+    for (int rank = self.size - shift - 1; rank >= distance; --rank) {
+      Place& right = sums[static_cast<std::size_t>(rank)];
+      const bool is_result = rank < 2 * distance;
+      const auto room = static_cast<std::size_t>(self.size - shift - 1 - rank);
+      if (!is_result && distance == 1) rooms.push_back(piece_room(schedule, data));
+      const Place to = is_result ? output_of(rank + shift) + offset : rooms[room];
+      schedule.combine(sums[static_cast<std::size_t>(rank - distance)], right, to, slice.count, kReduced,
+                       data.type.size);
+      right = to;
+    }
+  }
+  schedule.move(sums[0], output_of(shift) + offset, slice.count, data.type.size);
+}
+
+}  // namespace
+
 void single_copy_scan(Schedule& schedule, Member self, const Reduction& data) {
   schedule.exposed = {exposed_input(data), exposed_output(data.count, ExposedBuffer::Use::kWritten)};
   begin(schedule, data);
   const Slice slice = slice_of(self, data.count, data.type.size);
   const Count offset = slice.first * data.type.size;
   const std::size_t first_step = schedule.begin_pieces();
-  schedule.move(input_of(0) + offset, output_of(0) + offset, slice.count, data.type.size);
-  for (int rank = 1; rank < self.size; ++rank)
-    schedule.combine(output_of(rank - 1) + offset, input_of(rank) + offset, output_of(rank) + offset,
-                     slice.count, kReduced, data.type.size);
+  if (data.repeatable) {
+    scan_by_doubling(schedule, self, data, slice, 0);
+  } else {
+    schedule.move(input_of(0) + offset, output_of(0) + offset, slice.count, data.type.size);
+    for (int rank = 1; rank < self.size; ++rank)
+      schedule.combine(output_of(rank - 1) + offset, input_of(rank) + offset, output_of(rank) + offset,
+                       slice.count, kReduced, data.type.size);
+  }
   schedule.end_pieces(first_step, piece_of(data));
   finish(schedule, kSliceIsReduced);
 }
@@ -214,20 +264,24 @@ SingleCopyCost single_copy_scan_cost(int size, double bytes) {
 void single_copy_exscan(Schedule& schedule, Member self, const Reduction& data) {
   schedule.exposed.push_back(exposed_input(data));
   if (self.rank > 0) schedule.exposed.push_back(exposed_output(data.count, ExposedBuffer::Use::kWritten));
-  Place sum = piece_room(schedule, data);
-  Place next_sum = piece_room(schedule, data);
   begin(schedule, data);
   const Slice slice = slice_of(self, data.count, data.type.size);
   const Count offset = slice.first * data.type.size;
   const std::size_t first_step = schedule.begin_pieces();
-  // A sum is on its way to the next rank's output when that rank's input has gone into the sum after it.
-  Place ready = input_of(0) + offset;
-  for (int rank = 1; rank < self.size; ++rank) {
-    if (rank < self.size - 1)
-      schedule.combine(ready, input_of(rank) + offset, sum, slice.count, kReduced, data.type.size);
-    schedule.move(ready, output_of(rank) + offset, slice.count, data.type.size);
-    ready = sum;
-    std::swap(sum, next_sum);
+  if (data.repeatable) {
+    scan_by_doubling(schedule, self, data, slice, 1);
+  } else {
+    Place sum = piece_room(schedule, data);
+    Place next_sum = piece_room(schedule, data);
+    // A sum is on its way to the next rank's output when that rank's input has gone into the sum after it.
+    Place ready = input_of(0) + offset;
+    for (int rank = 1; rank < self.size; ++rank) {
+      if (rank < self.size - 1)
+        schedule.combine(ready, input_of(rank) + offset, sum, slice.count, kReduced, data.type.size);
+      schedule.move(ready, output_of(rank) + offset, slice.count, data.type.size);
+      ready = sum;
+      std::swap(sum, next_sum);
+    }
   }
   schedule.end_pieces(first_step, piece_of(data));
   finish(schedule, kSliceIsReduced);

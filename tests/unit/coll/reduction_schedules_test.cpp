@@ -10,10 +10,9 @@ namespace {
 using namespace reductions;
 
 void check_reduce_binomial(int size, Count count, bool in_place, bool commutative) {
-  check_reduce(size, count, in_place, commutative, reduce_binomial, [&](const World& world, int root) {
-    const bool handed_on = !commutative && root != 0;
-    expect_cost(measure_cost(world.ranks), reduce_binomial_cost(size, world.bytes(), commutative),
-                world.power_of_two() && (commutative || handed_on), 2);
+  check_reduce(size, count, in_place, commutative, reduce_binomial, [&](const World& world, int) {
+    expect_cost(measure_cost(world.ranks), reduce_binomial_cost(size, world.bytes()), world.power_of_two(),
+                2);
   });
 }
 
@@ -28,11 +27,13 @@ TEST(ReductionSchedules, ReduceBinomial) {
 
 TEST(ReductionSchedules, ReduceHalving) {
   for_cases([](int size, Count count, bool in_place) {
-    check_reduce(size, count, in_place, true, reduce_halving, [&](const World& world, int) {
-      if (world.even_for_workers())
-        expect_cost(measure_cost(world.ranks), reduce_halving_cost(size, world.bytes()), world.power_of_two(),
-                    2, !world.power_of_two());
-    });
+    for (bool commutative : {false, true}) {
+      check_reduce(size, count, in_place, commutative, reduce_halving, [&](const World& world, int) {
+        if (world.even_for_workers())
+          expect_cost(measure_cost(world.ranks), reduce_halving_cost(size, world.bytes()),
+                      world.power_of_two(), 2, !world.power_of_two());
+      });
+    }
   });
 }
 
@@ -48,11 +49,13 @@ TEST(ReductionSchedules, AllreduceRecursiveDoublingInOrder) {
 
 TEST(ReductionSchedules, AllreduceHalvingDoubling) {
   for_cases([](int size, Count count, bool in_place) {
-    World world(size, count, true, in_place);
-    check_allreduce(world, allreduce_halving_doubling);
-    if (world.even_for_workers())
-      expect_cost(measure_cost(world.ranks), allreduce_halving_doubling_cost(size, world.bytes()),
-                  world.power_of_two());
+    for (bool commutative : {false, true}) {
+      World world(size, count, commutative, in_place);
+      check_allreduce(world, allreduce_halving_doubling);
+      if (world.even_for_workers())
+        expect_cost(measure_cost(world.ranks), allreduce_halving_doubling_cost(size, world.bytes()),
+                    world.power_of_two());
+    }
   });
 }
 
@@ -116,10 +119,14 @@ TEST(ReductionSchedules, ReduceScatterPairwise) {
 TEST(ReductionSchedules, ReduceScatterHalving) {
   for_cases([](int size, Count count, bool in_place) {
     if (count > 34) return;
-    check_reduce_scatter(size, count, in_place, true, reduce_scatter_halving, [&](const World& world) {
-      expect_cost(measure_cost(world.ranks), reduce_scatter_halving_cost(size, world.bytes()),
-                  world.power_of_two());
-    });
+    for (bool commutative : {false, true}) {
+      check_reduce_scatter(size, count, in_place, commutative, reduce_scatter_halving,
+                           [&](const World& world) {
+                             expect_cost(measure_cost(world.ranks),
+                                         reduce_scatter_halving_cost(size, world.bytes(), commutative),
+                                         world.power_of_two() && commutative, 3);
+                           });
+    }
   });
 }
 
