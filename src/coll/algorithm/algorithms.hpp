@@ -9,6 +9,7 @@
 // differ, the formulas take them as equal shares of the total.
 #pragma once
 
+#include <bit>
 #include <span>
 
 #include "base/types.hpp"
@@ -18,8 +19,11 @@
 
 namespace tasuki {
 
-int ceil_log2(int size);   // 0 for 1
-int floor_pow2(int size);  // the largest power of two that is not above `size`
+int ceil_log2(int size);  // 0 for 1
+/// The largest power of two that is not above `size`.
+inline int floor_pow2(int size) {
+  return static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
+}
 
 /// How many blocks travel in all when a k-nomial tree of `size` ranks gathers or scatters one for each.
 int tree_blocks_moved(int size, int radix = 2);

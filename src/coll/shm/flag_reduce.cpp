@@ -7,6 +7,15 @@
 namespace tasuki {
 namespace {
 
+/// Of the tree: so many, the first of which are pairs of members.
+struct Leaves {
+  int count;
+  int pairs;
+};
+Leaves leaves_of_all(int members) {
+  return {floor_pow2(members), members - floor_pow2(members)};
+}
+
 /// The vectors as they lie packed on the node segment, and how they are combined: in the order of
 /// coll/algorithm/order.hpp, into a result that is laid out as the user's datatype says.
 class Vectors {
@@ -22,7 +31,7 @@ class Vectors {
   /// Gets ready to combine `count` elements. Returns 0, or the error of an operation that does not fit the
   /// datatype, or of memory that is not to be had.
   Code prepare(Count count) {
-    if (kernel_ != nullptr && (count * datatype_.size <= kLineBytes || segment_.size() < 4)) [[likely]]
+    if (kernel_ != nullptr && (count * datatype_.size <= kLineBytes || segment_.size() < 3)) [[likely]]
       return 0;
     return prepare_scratch(count);
   }
@@ -43,46 +52,75 @@ class Vectors {
     return shown + padding_of(shown);
   }
 
-  /// What the members before `end` show, `of(member)`, combined; a node of the tree is divided at
-  /// `middle(first, end)`.
-  template <class Middle, class Of>
-  void combine(int end, const Piece& result, const Middle& middle, const Of& of) {
-    if (kernel_ == nullptr) return combine_copies(0, end, result, 0, middle, of);
-    alignas(kScratchAlignment) std::byte lines[kLevelsMax * kScratchAlignment];
-    std::byte* const rooms = scratch_ != nullptr ? scratch_ : lines;
-    const std::byte* sum = combine_by_kernel(0, end, result, rooms, middle, of);
-    if (end == 1) unpack_inline(result, sum, result.bytes());
+  /// What the members of the leaves show, `of(member)`, combined.
+  template <class Of>
+  void combine(const Leaves& leaves, const Piece& result, const Of& of) {
+    if (kernel_ == nullptr) return combine_copies(leaves, 0, leaves.count, result, 0, of);
+    if (leaves.count == 2 && leaves.pairs == 0) {  // where every instruction counts
+      const std::byte* left = of(0);
+      return kernel_(left, of(1), result.buffer(), static_cast<std::size_t>(result.count));
+    }
+    const std::byte* sum = combine_by_kernel(leaves, result, of);
+    if (sum != result.buffer()) unpack_inline(result, sum, result.bytes());
   }
 
  private:
-  /// Returns where the sum is: at the result, or where a member shows it.
-  template <class Middle, class Of>
-  const std::byte* combine_by_kernel(int first, int end, const Piece& result, std::byte* rooms,
-                                     const Middle& middle, const Of& of) const {
-    if (end - first == 1) return of(first);
-    const int cut = middle(first, end);
-    // Where a member shows the right operand, the left one needs no room of its own.
-    const Piece left_room = end - cut > 1 ? Piece(rooms, result.count, datatype_) : result;
-    std::byte* const rest = cut - first > 1 && end - cut > 1 ? rooms + result.bytes() : rooms;
-    const std::byte* left = combine_by_kernel(first, cut, left_room, rest, middle, of);
-    const std::byte* right = combine_by_kernel(cut, end, result, rest, middle, of);
-    kernel_(left, right, result.buffer(), static_cast<std::size_t>(result.count));
-    return static_cast<const std::byte*>(result.buffer());
+  /// Returns where the sum is: at the result, or where a member shows it. On the left is what there is so
+  /// far; on the right come blocks of 2^k leaves, the next larger ones that make up the rest.
+  template <class Of>
+  [[gnu::noinline]] const std::byte* combine_by_kernel(const Leaves& leaves, const Piece& result,
+                                                       const Of& of) const {
+    alignas(kScratchAlignment) std::byte lines[kLevelsMax * kScratchAlignment];
+    const std::byte* sums[kLevelsMax + 1];  // of subtrees, from the left
+    const auto count = static_cast<std::size_t>(result.count);
+    const auto room = [&](int level) {
+      if (level == 0) return static_cast<std::byte*>(result.buffer());
+      return (scratch_ != nullptr ? scratch_ : lines) + (level - 1) * result.bytes();
+    };
+    const auto combined = [&](const std::byte* left, const std::byte* right, int level) {
+      kernel_(left, right, room(level), count);
+      return room(level);
+    };
+    const auto leaf = [&](int number, int level) -> const std::byte* {
+      if (number >= leaves.pairs) return of(number + leaves.pairs);
+      const std::byte* left = of(2 * number);
+      return combined(left, of(2 * number + 1), level);
+    };
+    sums[0] = leaf(0, 0);
+    int next = 1;
+    for (int block = 1; block < leaves.count; block *= 2) {
+      if (((leaves.count - 1) & block) == 0) continue;
+      int level = 1;
+      for (int number = 0; number < block; ++number) {
+        const std::byte* sum = leaf(next++, level);
+        for (int ends = number; (ends & 1) != 0; ends >>= 1) {
+          --level;
+          sum = combined(sums[level], sum, level);
+        }
+        sums[level++] = sum;
+      }
+      sums[0] = combined(sums[0], sums[1], 0);
+    }
+    return sums[0];
   }
 
   /// A user's operation, and any on elements with gaps: in memory of this rank's own, laid out as its
-  /// datatype says.
-  template <class Middle, class Of>
-  void combine_copies(int first, int end, const Piece& result, int depth, const Middle& middle,
+  /// datatype says. Of the leaves [first, end).
+  template <class Of>
+  void combine_copies(const Leaves& leaves, int first, int end, const Piece& result, int depth,
                       const Of& of) const {
-    if (end - first == 1) {
-      unpack_inline(result, of(first), result.bytes());
+    const Piece left = Piece(scratch_, result.count, datatype_)[depth];
+    if (end - first > 1) {
+      const int middle = middle_of_scan(first, end);
+      combine_copies(leaves, first, middle, left, depth + 1, of);
+      combine_copies(leaves, middle, end, result, depth + 1, of);
+    } else if (first < leaves.pairs) {
+      unpack_inline(left, of(2 * first), result.bytes());
+      unpack_inline(result, of(2 * first + 1), result.bytes());
+    } else {
+      unpack_inline(result, of(first + leaves.pairs), result.bytes());
       return;
     }
-    const int cut = middle(first, end);
-    const Piece left = Piece(scratch_, result.count, datatype_)[depth];
-    combine_copies(first, cut, left, depth + 1, middle, of);
-    combine_copies(cut, end, result, depth + 1, middle, of);
     reduce_local(comm_.process, op_, left.buffer(), result.buffer(), result.count, datatype_);
   }
 
@@ -123,10 +161,6 @@ bool are_wrong(const void* sendbuf, const void* recvbuf, Count count, const Data
   return true;
 }
 
-auto middle_in(const Fold& fold) {
-  return [&fold](int first, int end) { return middle_of_all(fold, first, end); };
-}
-
 /// Meets the others and reduces what all show, from `from` bytes on, into `result`.
 void reduce_all(Comm& comm, NodeSegment& segment, FlagOperation operation, Vectors& vectors,
                 const void* sendbuf, const void* recvbuf, Count count, Count bytes, Count from,
@@ -135,8 +169,7 @@ void reduce_all(Comm& comm, NodeSegment& segment, FlagOperation operation, Vecto
   vectors.pack(sendbuf, recvbuf, count);
   segment.show(0, bytes);
   segment.await_all(0);
-  const Fold fold(segment.size(), 0);
-  vectors.combine(segment.size(), result, middle_in(fold),
+  vectors.combine(leaves_of_all(segment.size()), result,
                   [&](int member) { return vectors.of(member) + from; });
   segment.leave();
 }
@@ -198,8 +231,7 @@ bool flag_reduce(Comm& comm, NodeSegment& segment, const void* sendbuf, void* re
   }
   const std::byte* own = static_cast<const std::byte*>(sendbuf);
   if (vectors.need_copies() || sendbuf == kInPlace) own = vectors.pack(sendbuf, recvbuf, count);
-  const Fold fold(segment.size(), 0);
-  vectors.combine(segment.size(), Piece(recvbuf, count, datatype), middle_in(fold), [&](int member) {
+  vectors.combine(leaves_of_all(segment.size()), Piece(recvbuf, count, datatype), [&](int member) {
     if (member == root) return own;
     segment.await(member, 0);
     return vectors.of(member);
@@ -224,7 +256,7 @@ bool flag_scan(Comm& comm, NodeSegment& segment, const void* sendbuf, void* recv
   // The last operand is this rank's own vector, or in MPI_Exscan that of the rank before it.
   const int last = inclusive ? rank : rank - 1;
   if (last >= 0) {
-    vectors.combine(last + 1, Piece(recvbuf, count, datatype), middle_of_scan, [&](int member) {
+    vectors.combine({last + 1, 0}, Piece(recvbuf, count, datatype), [&](int member) {
       if (member == rank) return own;
       segment.await(member, 0);
       return vectors.of(member);
