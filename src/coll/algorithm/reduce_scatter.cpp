@@ -47,17 +47,33 @@ void combine_in_order(Schedule& schedule, const Fold& fold, int first, int end, 
   schedule.reduce(place(middle - 1), place(end - 1), count, kReduced);
 }
 
+/// Whether combine_in_order() writes to that rank's vector.
+bool is_written(const Fold& fold, int first, int end, int rank) {
+  if (end - first == 1) return false;
+  const int middle = middle_of_all(fold, first, end);
+  return rank == end - 1 || (rank < middle && is_written(fold, first, middle, rank)) ||
+         (rank >= middle && is_written(fold, middle, end, rank));
+}
+
 /// Keeps all contributions and combines them in the order of coll/algorithm/order.hpp at the end.
 void add_in_order(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts) {
+  const Fold fold(self.size, 0);
+  const int last = self.size - 1;
   const Count count = parts.count_of(self.rank);
   const Place own = data.input() + offset_of(parts, self.rank);
+  const bool keeps_own = !is_written(fold, 0, self.size, self.rank);
   schedule.boundaries.clear();  // here: where each rank's contribution lies in scratch memory
-  for (int rank = 0; rank < self.size; ++rank)
-    schedule.boundaries.push_back(schedule.scratch_elements(count, data.type).offset);
+  for (int rank = 0; rank < self.size; ++rank) {
+    // In place, the beginning of the receive buffer is still to be sent.
+    const bool is_elsewhere = (rank == last && !data.in_place) || (rank == self.rank && keeps_own);
+    schedule.boundaries.push_back(is_elsewhere ? 0 : schedule.scratch_elements(count, data.type).offset);
+  }
   const auto contribution = [&](int rank) {
+    if (rank == self.rank && keeps_own) return own;
+    if (rank == last && !data.in_place) return kResult;
     return Place{Space::kScratch, schedule.boundaries[static_cast<std::size_t>(rank)]};
   };
-  schedule.copy(own, count, kReduced, contribution(self.rank), count, kReduced);
+  if (!keeps_own) schedule.copy(own, count, kReduced, contribution(self.rank), count, kReduced);
   for (int distance = 1; distance < self.size; ++distance) {
     const int to = neighbour(self, distance);
     const int from = neighbour(self, -distance);
@@ -65,8 +81,8 @@ void add_in_order(Schedule& schedule, Member self, const Reduction& data, const 
     schedule.send(data.input() + offset_of(parts, to), parts.count_of(to), kReduced, to);
     schedule.end_round();
   }
-  combine_in_order(schedule, Fold(self.size, 0), 0, self.size, count, contribution);
-  schedule.copy(contribution(self.size - 1), count, kReduced, kResult, count, kReduced);
+  combine_in_order(schedule, fold, 0, self.size, count, contribution);
+  if (data.in_place) schedule.copy(contribution(last), count, kReduced, kResult, count, kReduced);
 }
 
 }  // namespace
