@@ -16,8 +16,13 @@ Leaves leaves_of_all(int members) {
   return {floor_pow2(members), members - floor_pow2(members)};
 }
 
-/// The vectors as they lie packed on the node segment, and how they are combined: in the order of
-/// coll/algorithm/order.hpp, into a result that is laid out as the user's datatype says.
+Leaves leaves_of_scan(int members) {
+  return {members, 0};
+}
+
+/// The vectors as they lie packed on the node segment, and how they are combined, into a result that is
+/// laid out as the user's datatype says: from the last operand to the first, or, where that is to be
+/// repeatable, in the order of coll/algorithm/order.hpp.
 class Vectors {
  public:
   Vectors(Comm& comm, NodeSegment& segment, const Op& op, Datatype& datatype)
@@ -31,11 +36,13 @@ class Vectors {
   /// Gets ready to combine `count` elements. Returns 0, or the error of an operation that does not fit the
   /// datatype, or of memory that is not to be had.
   Code prepare(Count count) {
-    if (kernel_ != nullptr && (count * datatype_.size <= kLineBytes || segment_.size() < 3)) [[likely]]
+    if (kernel_ != nullptr && (!takes_tree() || count * datatype_.size <= kLineBytes)) [[likely]]
       return 0;
     return prepare_scratch(count);
   }
 
+  /// Of two members both orders are the same.
+  bool takes_tree() const { return segment_.size() > 2 && comm_.is_repeatable(); }
   bool need_copies() const { return kernel_ == nullptr; }
 
   /// Writes this rank's vector where the others will see it. Returns where that is.
@@ -52,16 +59,24 @@ class Vectors {
     return shown + padding_of(shown);
   }
 
-  /// What the members of the leaves show, `of(member)`, combined.
+  /// What the first `members` show, `of(member)`, combined; `leaves` are those of the tree.
   template <class Of>
-  void combine(const Leaves& leaves, const Piece& result, const Of& of) {
-    if (kernel_ == nullptr) return combine_copies(leaves, 0, leaves.count, result, 0, of);
-    if (leaves.count == 2 && leaves.pairs == 0) {  // where every instruction counts
-      const std::byte* left = of(0);
-      return kernel_(left, of(1), result.buffer(), static_cast<std::size_t>(result.count));
+  [[gnu::always_inline]] void combine(int members, Leaves (*leaves)(int members), const Piece& result,
+                                      const Of& of) const {
+    if (kernel_ == nullptr) [[unlikely]]
+      return combine_copies(leaves(members), 0, leaves(members).count, result, 0, of);
+    if (takes_tree()) [[unlikely]] {
+      const std::byte* sum = combine_by_kernel(leaves(members), result, of);
+      if (sum != result.buffer()) unpack_inline(result, sum, result.bytes());
+      return;
     }
-    const std::byte* sum = combine_by_kernel(leaves, result, of);
-    if (sum != result.buffer()) unpack_inline(result, sum, result.bytes());
+    // Where every instruction counts: from the last member to the first.
+    const std::byte* sum = of(--members);
+    if (members == 0) unpack_inline(result, sum, result.bytes());
+    while (--members >= 0) {
+      kernel_(of(members), sum, result.buffer(), static_cast<std::size_t>(result.count));
+      sum = static_cast<const std::byte*>(result.buffer());
+    }
   }
 
  private:
@@ -107,8 +122,8 @@ class Vectors {
   /// A user's operation, and any on elements with gaps: in memory of this rank's own, laid out as its
   /// datatype says. Of the leaves [first, end).
   template <class Of>
-  void combine_copies(const Leaves& leaves, int first, int end, const Piece& result, int depth,
-                      const Of& of) const {
+  [[gnu::noinline]] void combine_copies(const Leaves& leaves, int first, int end, const Piece& result,
+                                        int depth, const Of& of) const {
     const Piece left = Piece(scratch_, result.count, datatype_)[depth];
     if (end - first > 1) {
       const int middle = middle_of_scan(first, end);
@@ -169,7 +184,7 @@ void reduce_all(Comm& comm, NodeSegment& segment, FlagOperation operation, Vecto
   vectors.pack(sendbuf, recvbuf, count);
   segment.show(0, bytes);
   segment.await_all(0);
-  vectors.combine(leaves_of_all(segment.size()), result,
+  vectors.combine(segment.size(), leaves_of_all, result,
                   [&](int member) { return vectors.of(member) + from; });
   segment.leave();
 }
@@ -231,7 +246,7 @@ bool flag_reduce(Comm& comm, NodeSegment& segment, const void* sendbuf, void* re
   }
   const std::byte* own = static_cast<const std::byte*>(sendbuf);
   if (vectors.need_copies() || sendbuf == kInPlace) own = vectors.pack(sendbuf, recvbuf, count);
-  vectors.combine(leaves_of_all(segment.size()), Piece(recvbuf, count, datatype), [&](int member) {
+  vectors.combine(segment.size(), leaves_of_all, Piece(recvbuf, count, datatype), [&](int member) {
     if (member == root) return own;
     segment.await(member, 0);
     return vectors.of(member);
@@ -256,7 +271,7 @@ bool flag_scan(Comm& comm, NodeSegment& segment, const void* sendbuf, void* recv
   // The last operand is this rank's own vector, or in MPI_Exscan that of the rank before it.
   const int last = inclusive ? rank : rank - 1;
   if (last >= 0) {
-    vectors.combine({last + 1, 0}, Piece(recvbuf, count, datatype), [&](int member) {
+    vectors.combine(last + 1, leaves_of_scan, Piece(recvbuf, count, datatype), [&](int member) {
       if (member == rank) return own;
       segment.await(member, 0);
       return vectors.of(member);
