@@ -90,7 +90,8 @@ _tasuki() {
     -o|--out|--out=) _tasuki_files ;;
     --png|--png=) _tasuki_files ;;
     --prediction|--prediction=) _tasuki_files ;;
-    *) options="-o --out --png --prediction --help" ;;
+    --state|--state=) _tasuki_words "near far" ;;
+    *) options="-o --out --png --prediction --state --help" ;;
   esac ;;
   simulate) case $previous in
     --machine|--machine=) _tasuki_files ;;

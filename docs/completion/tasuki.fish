@@ -79,6 +79,7 @@ complete -c tasuki -n __fish_use_subcommand -f -a report -d 'writes results as o
 complete -c tasuki -n '__fish_seen_subcommand_from report' -s o -l out -r -F -d 'The page'
 complete -c tasuki -n '__fish_seen_subcommand_from report' -l png -r -F -d 'The main charts as a picture'
 complete -c tasuki -n '__fish_seen_subcommand_from report' -l prediction -r -F -d 'What `tasuki predict --json` wrote'
+complete -c tasuki -n '__fish_seen_subcommand_from report' -l state -x -a 'near far' -d 'What was measured with cache lines near'
 complete -c tasuki -n '__fish_seen_subcommand_from report' -l help -d 'print what the command takes'
 complete -c tasuki -n __fish_use_subcommand -f -a simulate -d 'runs a collective\'s own schedules on a simulated machine'
 complete -c tasuki -n '__fish_seen_subcommand_from simulate' -l machine -r -F -d 'The machine'

@@ -125,6 +125,7 @@ case $command in
       '--out[The page]:FILE.html:_files' \
       '--png[The main charts as a picture]:FILE.png:_files' \
       '--prediction[What `tasuki predict --json` wrote]:FILE.json:_files' \
+      '--state[What was measured with cache lines near]:near|far:(near far)' \
       '--help[print what the command takes]' \
       '*:file:_files'
     ;;

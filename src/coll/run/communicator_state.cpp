@@ -8,6 +8,7 @@
 #include "coll/byte_collectives.hpp"
 #include "coll/run/execution.hpp"
 #include "placement/node_map.hpp"
+#include "tuning/cost.hpp"
 
 namespace tasuki {
 namespace {
@@ -39,7 +40,9 @@ void set_flag_limits(NodeSegment& segment) {
     any.near_lines = near_lines;
     return collectives.flag_limits.find(any, [&] { return flag_limits_for(any, collectives.selector); });
   };
-  segment.set_flag_limits(limits(false), limits(true), std::move(explain));
+  const FlagLimits near_limits = limits(true), far_limits = limits(false);
+  const bool streams = is_streamed(kKeptBytesMax, any, collectives.selector.parameters_for(any));
+  segment.set_flag_limits(far_limits, near_limits, streams, std::move(explain));
 }
 
 NodeSegment* try_to_make_node_segment(Comm& comm) {

@@ -24,6 +24,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/copy.hpp"
 #include "base/process.hpp"
 #include "base/types.hpp"
 #include "base/variables/algorithm_table.hpp"
@@ -114,6 +115,15 @@ inline void pack_inline(const Piece& piece, std::byte* to, Count bytes_max) {
     return copy_inline(to, piece.buffer(), bytes);
   PackCursor cursor(*piece.type, piece.count);
   cursor.pack(piece.buffer(), to, static_cast<std::size_t>(bytes));
+}
+
+/// The same in the segment's room(), for other ranks alone.
+inline void pack_for_others(const NodeSegment& segment, const Piece& piece, std::byte* room) {
+  if (piece.type->contiguous && segment.is_streamed(piece.bytes())) [[unlikely]] {
+    stream_bytes(room, piece.buffer(), static_cast<std::size_t>(piece.bytes()));
+  } else {
+    pack_inline(piece, room, kInlineBytes);
+  }
 }
 
 /// Unpacks `bytes` at `from` into `piece`, as many as it holds. Returns whether that was all.

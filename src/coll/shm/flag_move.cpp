@@ -157,7 +157,7 @@ bool flag_bcast(Comm& comm, NodeSegment& segment, void* buffer, Count count, con
   begin_by_flags(comm, segment, FlagOperation::kBcast);
   *code = 0;
   if (segment.rank() == root) {
-    pack_inline(data, segment.room(data.bytes()), kInlineBytes);
+    pack_for_others(segment, data, segment.room(data.bytes()));
     segment.publish(0, data.bytes());
   } else {
     segment.await(root, 0);
@@ -177,7 +177,7 @@ bool flag_gather(Comm& comm, NodeSegment& segment, const void* sendbuf, Count se
     const Piece mine(sendbuf, sendcount, *sendtype);
     if (!segment.takes_flags(FlagOperation::kGather, bytes) || !is_countable(mine, 1)) return false;
     begin_by_flags(comm, segment, FlagOperation::kGather);
-    pack_inline(mine, segment.room(bytes), kInlineBytes);
+    pack_for_others(segment, mine, segment.room(bytes));
     segment.publish(0, bytes);
     segment.leave();
     *code = 0;
@@ -302,7 +302,7 @@ bool flag_gatherv(Comm& comm, NodeSegment& segment, const void* sendbuf, Count s
       return false;
     }
     begin_by_flags(comm, segment, FlagOperation::kGatherv);
-    pack_inline(mine, segment.room(bytes), kInlineBytes);
+    pack_for_others(segment, mine, segment.room(bytes));
     segment.publish(kBlocksShown, bytes);
     segment.leave();
     *code = 0;

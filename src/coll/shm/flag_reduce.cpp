@@ -48,10 +48,14 @@ class Vectors {
   /// Writes this rank's vector where the others will see it. Returns where that is.
   const std::byte* pack(const void* sendbuf, const void* recvbuf, Count count) const {
     const Piece input(sendbuf == kInPlace ? recvbuf : sendbuf, count, datatype_);
-    std::byte* room = segment_.room(input.bytes() + padding_);
-    room += padding_of(room);
+    std::byte* const room = room_for(input);
     pack_inline(input, room, kInlineBytes);
     return room;
+  }
+  /// The same of one that this rank does not read there.
+  void pack_for_root(const void* sendbuf, Count count) const {
+    const Piece input(sendbuf, count, datatype_);
+    pack_for_others(segment_, input, room_for(input));
   }
 
   const std::byte* of(int member) const {
@@ -142,6 +146,10 @@ class Vectors {
   static constexpr Count kLevelsMax = 31;     // of a tree
   static constexpr Count kLineAlignment = 8;  // of data in a line, which some types are not content with
 
+  std::byte* room_for(const Piece& input) const {
+    std::byte* const room = segment_.room(input.bytes() + padding_);
+    return room + padding_of(room);
+  }
   std::uintptr_t padding_of(const std::byte* data) const {
     return reinterpret_cast<std::uintptr_t>(data) & static_cast<std::uintptr_t>(padding_);
   }
@@ -239,7 +247,7 @@ bool flag_reduce(Comm& comm, NodeSegment& segment, const void* sendbuf, void* re
   if (*code != 0) return refuse(comm);
   begin_by_flags(comm, segment, FlagOperation::kReduce);
   if (!is_root) {
-    vectors.pack(sendbuf, recvbuf, count);
+    vectors.pack_for_root(sendbuf, count);
     segment.publish(0, bytes);
     segment.leave();
     return true;

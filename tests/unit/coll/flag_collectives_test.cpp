@@ -352,6 +352,42 @@ double price_of_turns(const Problem& problem, double more_ns) {
   return flag_collective_ns(problem, slower, 0) - flag_collective_ns(problem, {}, 0);
 }
 
+TEST(FlagCollective, WriteNearlyAPagePastTheCachesWhereTheProcessorStreams) {
+  for (const ProcessorMaker maker : {ProcessorMaker::kAmd, ProcessorMaker::kIntel}) {
+    WorldOptions options;
+    options.config = {.distance = 1 + static_cast<int>(Distance::kCache), .processor = processor_item(maker)};
+    run_ranks(
+        3,
+        [&](Process& process) {
+          Comm* world = process.objects->world;
+          auto* byte = static_cast<Datatype*>(process.objects->predefined[kMpiByte]);
+          auto* band = static_cast<Op*>(process.objects->predefined[kMpiBor]);
+          const NodeSegment& segment = *node_segment_of(*world);
+          EXPECT_FALSE(segment.is_streamed(kStreamedShownBytesMin - 1));
+          EXPECT_EQ(segment.is_streamed(kStreamedShownBytesMin), maker == ProcessorMaker::kAmd);
+          for (int bytes = kStreamedShownBytesMin - 2; bytes <= kInlineBytes;
+               bytes += bytes < 3900 ? 1 : 37) {
+            const auto told = [&](int rank) { return std::byte(rank + bytes % 7 + 1); };
+            const auto size = static_cast<std::size_t>(bytes);
+            std::vector<std::byte> own(size + 1, told(world->rank)), all(3 * size), sum(size);
+            // From an odd address.
+            ASSERT_EQ(api::gather(process, own.data() + 1, bytes, byte, all.data(), bytes, byte, 1, world),
+                      0);
+            ASSERT_EQ(api::reduce(process, own.data() + 1, sum.data(), bytes, byte, band, 2, world), 0);
+            ASSERT_EQ(api::bcast(process, own.data() + 1, bytes, byte, 0, world), 0);
+            EXPECT_EQ(own[1], told(0));
+            EXPECT_EQ(own[size], told(0));
+            for (int rank = 0; world->rank == 1 && rank < 3; ++rank) {
+              EXPECT_EQ(all[static_cast<std::size_t>(rank) * size], told(rank));
+              EXPECT_EQ(all[static_cast<std::size_t>(rank + 1) * size - 1], told(rank));
+            }
+            if (world->rank == 2) EXPECT_EQ(sum[size - 1], told(0) | told(1) | told(2));
+          }
+        },
+        options);
+  }
+}
+
 TEST(FlagPrice, OneWayOnesPayForTurnsOnlyWhenTheyWaitForRoom) {
   Problem problem{
       .operation = Operation::kAllreduce, .size = 8, .bytes = 8, .node_ranks_max = 8, .processors = 2};
