@@ -136,15 +136,6 @@ Count room_bytes(const Problem& problem) {
   return scatters ? shown_bytes(problem) - problem.bytes : shown_bytes(problem);
 }
 
-/// Whether that is for others alone, and so long that it is written past the caches (NodeSegment).
-bool is_streamed_shown(const Problem& problem, const Parameters& parameters) {
-  const Operation operation = problem.operation;
-  const bool for_others = operation == Operation::kBcast || operation == Operation::kGather ||
-                          operation == Operation::kGatherv || operation == Operation::kReduce;
-  return for_others && room_bytes(problem) >= kStreamedShownBytesMin &&
-         is_streamed(kKeptBytesMax, problem, parameters);
-}
-
 }  // namespace
 
 double flag_collective_ns(const Problem& problem, const Parameters& parameters, Count) {
@@ -158,9 +149,7 @@ double flag_collective_ns(const Problem& problem, const Parameters& parameters, 
   // Where the data goes one way, a member waits only for room, until half of it is free.
   const double rounds = rounds_of_turns(work.in_order ? crowd : 1);
   const double waits = work.one_way ? 2 * rounds / static_cast<double>(depth) : 1;
-  const double travels_ns = is_streamed_shown(problem, parameters) ? stream_ns(work.travelled, parameters)
-                                                                   : travel_ns(work.travelled, parameters);
-  return crowd * parameters.call_ns + load * busiest_ns + travels_ns +
+  return crowd * parameters.call_ns + load * busiest_ns + travel_ns(work.travelled, parameters) +
          waits * (parameters.flag_ns + turns_ns(problem, parameters));
 }
 
