@@ -15,7 +15,6 @@ struct Leaves {
 Leaves leaves_of_all(int members) {
   return {floor_pow2(members), members - floor_pow2(members)};
 }
-
 Leaves leaves_of_scan(int members) {
   return {members, 0};
 }
@@ -185,7 +184,7 @@ bool are_wrong(const void* sendbuf, const void* recvbuf, Count count, const Data
 }
 
 /// Meets the others and reduces what all show, from `from` bytes on, into `result`.
-void reduce_all(Comm& comm, NodeSegment& segment, FlagOperation operation, Vectors& vectors,
+void reduce_all(Comm& comm, NodeSegment& segment, FlagOperation operation, const Vectors& vectors,
                 const void* sendbuf, const void* recvbuf, Count count, Count bytes, Count from,
                 const Piece& result) {
   begin_by_flags(comm, segment, operation);

@@ -71,7 +71,7 @@ inline constexpr unsigned kPhases = 16;
 /// From so many on, what a member shows to others alone is written past its caches, where the table of the
 /// processor streams at all: nearly a page, since all pages are more than a first-level cache then. On an
 /// EPYC (family 25, model 17) a broadcast of 4 KiB takes 0.31 us so instead of 0.47, and 0.35 instead of 1.84
-/// where lines travel far; one of 3.5 KiB takes 0.31 and 0.44.
+/// where lines travel far; one of 3.5 KiB would take 0.44 so, and takes 0.31.
 inline constexpr Count kStreamedShownBytesMin = 3840;
 
 /// What the algorithms keep of one collective is at most so much, padding aside; so on a node segment it is
@@ -112,8 +112,8 @@ struct LineWord {
 };
 static_assert(kInlineBytes < Count{LineWord::kInPage});
 
-/// Whether lines were found to travel near between the members, and from which collective on that counts. No
-/// member is so many collectives ahead of another one, nor further: it has left as many as there are lines.
+/// Whether lines were found to travel near between the members, and from which collective on that counts. It
+/// is kAhead collectives later: no member is more than kLines ahead of another one.
 struct LinesWord {
   static constexpr std::uint64_t kAhead = 2 * kLines;
   static_assert(kAhead % kLeavesTold == 0);
