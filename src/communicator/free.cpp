@@ -2,10 +2,10 @@
 #include "coll/byte_collectives.hpp"
 #include "communicator/api.hpp"
 #include "object/objects.hpp"
-#include "p2p/awaiting.hpp"
 #include "p2p/core_calls.hpp"
 #include "p2p/point_to_point.hpp"
 #include "p2p/remote_job.hpp"
+#include "p2p/waiting_call.hpp"
 #include "progress/progress.hpp"
 
 namespace tasuki {
@@ -43,7 +43,7 @@ Code comm_free(Process& process, Comm** comm) {
 Code comm_disconnect(Process& process, Comm** comm) {
   if (const Code code = refuse_predefined(process, **comm)) return code;
   {
-    const Awaiting awaiting(&process.p2p->awaiting, is_of_comm, *comm);
+    const WaitingCall waiting(*process.p2p, is_of_comm, *comm);
     process.progress->wait_until(
         [comm] { return !has_open_operations(**comm) && !has_open_collectives(**comm); });
   }

@@ -7,6 +7,7 @@
 #include "base/user_memory.hpp"
 #include "p2p/message_requests.hpp"
 #include "p2p/point_to_point.hpp"
+#include "p2p/waiting_call.hpp"
 #include "progress/progress.hpp"
 
 namespace tasuki {
@@ -102,7 +103,7 @@ void BufferPool::give_back(BufferEntry* entry) {
 
 void BufferPool::wait_until_empty(Process& process) const {
   if (empty()) return;
-  const Awaiting awaiting(&process.p2p->awaiting, is_of_pool, this);
+  const WaitingCall waiting(*process.p2p, is_of_pool, this);
   process.progress->wait_until([this] { return empty(); });
 }
 

@@ -174,6 +174,10 @@ struct PointToPoint final : PacketSink, ProgressHook {
   bool flush(int endpoint);  // sends of what waits for this endpoint what there is room for
   bool flush_answers(int endpoint, std::vector<AnswerHeader>& answers);
   bool flush_bulk(Peer& to);  // of it: long and partitioned messages
+  /// A call begins to wait, and the last one ends to: WaitingCall alone calls them.
+  void begin_waiting();
+  void end_waiting();
+
   void mark_busy(int endpoint);
   void answer(int endpoint, const AnswerHeader& header);
   [[noreturn]] void damaged(const Packet& packet, const char* what);

@@ -24,10 +24,10 @@
 #include "io/shared/range_locks.hpp"
 #include "io/shared/shared_state.hpp"
 #include "object/comm.hpp"
-#include "p2p/awaiting.hpp"
 #include "p2p/core_calls.hpp"
 #include "p2p/point_to_point.hpp"
 #include "p2p/request.hpp"
+#include "p2p/waiting_call.hpp"
 #include "progress/progress.hpp"
 #include "storage/driver.hpp"
 
@@ -136,7 +136,7 @@ inline auto begin_and_end_of(Course& course, Request* const& request) {
     Request* const& request;
     bool holds() const { return request != nullptr && request->done; }
     void wait() const {
-      const Awaiting awaiting(&process.p2p->awaiting, &request, 1, Awaits::kAll);
+      const WaitingCall waiting(*process.p2p, &request, 1, Awaits::kAll);
       process.progress->wait_until([this] { return holds(); });
     }
     void result() const {}

@@ -18,8 +18,8 @@
 #include "io/course/course.hpp"
 #include "io/course/task.hpp"
 #include "io/file/file.hpp"
-#include "p2p/awaiting.hpp"
 #include "p2p/point_to_point.hpp"
+#include "p2p/waiting_call.hpp"
 #include "progress/progress.hpp"
 
 namespace tasuki {
@@ -62,7 +62,7 @@ class PendingAccesses final : public ProgressHook {
   /// it does some of their work meanwhile.
   template <class Done>
   void wait_for(const File* file, Done done) {
-    const Awaiting awaiting(&process_.p2p->awaiting, is_of_file, file);
+    const WaitingCall waiting(*process_.p2p, is_of_file, file);
     process_.progress->wait_until(done);
   }
 

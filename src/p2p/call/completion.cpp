@@ -11,6 +11,7 @@
 #include "p2p/core_calls.hpp"
 #include "p2p/large/large.hpp"
 #include "p2p/point_to_point.hpp"
+#include "p2p/waiting_call.hpp"
 #include "progress/progress.hpp"
 
 namespace tasuki {
@@ -161,13 +162,8 @@ Code finish_some(Process& process, Count count, Request** requests, Count* outco
 template <class Over>
 void wait_for(Process& process, Request* const* requests, Count count, Awaits how, Over&& over) {
   if (over()) return;
-  LargeMessages& large = *process.p2p->large;
-  large.begin_waiting();
-  {
-    const Awaiting awaiting(&process.p2p->awaiting, requests, count, how);
-    process.progress->wait_until(over);
-  }
-  if (process.p2p->awaiting == nullptr) large.end_waiting();
+  const WaitingCall waiting(*process.p2p, requests, count, how);
+  process.progress->wait_until(over);
 }
 
 /// All sends that were over at once are one request here, which tells nothing.

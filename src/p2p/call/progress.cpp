@@ -11,6 +11,7 @@
 #include "p2p/core_calls.hpp"
 #include "p2p/large/large.hpp"
 #include "p2p/partitioned/partitioned.hpp"
+#include "p2p/waiting_call.hpp"
 
 namespace tasuki {
 
@@ -204,13 +205,21 @@ void flush_sends(Process& process) {
     return request.request_type == RequestType::kSend ||
            request.request_type == RequestType::kPartitionedSend;
   };
-  const Awaiting awaiting(&process.p2p->awaiting, is_send, nullptr);
+  const WaitingCall waiting(*process.p2p, is_send, nullptr);
   process.progress->wait_until([&] { return process.p2p->idle(); });
   process.error_owner = nullptr;
   process.p2p->error_owner = {};
 }
 
 // ----- what goes out ---------------------------------------------------------------------------------------
+
+void PointToPoint::begin_waiting() {
+  large->begin_waiting();
+}
+
+void PointToPoint::end_waiting() {
+  large->end_waiting();
+}
 
 void PointToPoint::mark_busy(int endpoint) {
   if (std::exchange(peer(endpoint).busy, true)) return;

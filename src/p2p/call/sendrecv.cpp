@@ -6,6 +6,7 @@
 #include "p2p/core_calls.hpp"
 #include "p2p/large/large.hpp"
 #include "p2p/point_to_point.hpp"
+#include "p2p/waiting_call.hpp"
 
 namespace tasuki {
 
@@ -50,7 +51,7 @@ Code exchange(const void* sendbuf, Count sendcount, Datatype& sendtype, int dest
   Code sent = kSuccess;
   if (send != nullptr) {
     Request* const both[] = {receive, send};
-    const Awaiting awaiting(&comm.process.p2p->awaiting, both, 2, Awaits::kAll);
+    const WaitingCall waiting(*comm.process.p2p, both, 2, Awaits::kAll);
     sent = wait_and_release(send, nullptr);
   }
   const Code received = wait_and_release(receive, status);

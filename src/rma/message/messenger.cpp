@@ -10,6 +10,7 @@
 #include "link/link.hpp"
 #include "p2p/core_calls.hpp"
 #include "p2p/point_to_point.hpp"
+#include "p2p/waiting_call.hpp"
 #include "progress/progress.hpp"
 #include "rma/message/messengers.hpp"
 
@@ -167,7 +168,7 @@ void Messenger::wait_for_room() {
   const auto is_send = [](const Request& request, const void* comm) {
     return request.comm.get() == comm && request.request_type == RequestType::kSend;
   };
-  const Awaiting awaiting(&process_.p2p->awaiting, is_send, win_.comm.get(), Awaits::kAny);
+  const WaitingCall waiting(*process_.p2p, is_send, win_.comm.get(), Awaits::kAny);
   process_.progress->wait_until([this] { return outgoing_bytes_ < kQueueBytesMax; });
 }
 

@@ -361,6 +361,27 @@ TEST(Large, ATestLeavesTheCopyToAPeerThatWaitsWhileThatOneCopies) {
   });
 }
 
+// MPI_Sendrecv waits for its send, then for its receive, which may be over by then.
+TEST(Large, NobodyIsSaidToWaitWhenItsExchangeIsOver) {
+  WorldOptions options;
+  options.config.stream_bytes_min = 1 << 14;
+  run_pair(
+      [&](Rank& on) {
+        const int other = 1 - on.rank;
+        const auto* const page = reinterpret_cast<PairPage*>(on.process.node.pair_page(on.rank, other));
+        const Bytes data = pattern(65536, static_cast<unsigned>(on.rank));
+        for (int lap = 0; lap < 200; ++lap) {
+          Bytes got(data.size());
+          EXPECT_EQ(api::sendrecv(on.process, data.data(), 65536, on.byte, other, 3, got.data(), 65536,
+                                  on.byte, other, 3, on.world, nullptr),
+                    0);
+          EXPECT_EQ(page->sender_waits, 0u) << "lap " << lap;
+          EXPECT_EQ(got, pattern(65536, static_cast<unsigned>(other)));
+        }
+      },
+      options);
+}
+
 TEST(Large, BothCopyWhenBothWait) {
   std::atomic<bool> helped = false;
   WorldOptions options;
