@@ -234,3 +234,10 @@ def test_flags_come_before_all_else_and_without_a_gap():
     fine[Case("bcast", 16, 4)] = "chain"  # the model leaves them between two sizes that were measured
     named = decide.exceptions(decisions, fine)
     assert named["bcast of 0 to 181 bytes among 4 ranks"] == "flag_based"
+
+
+def test_a_turn_without_a_time_is_none_of_any_series():
+    rows = [{"series": "ring", "seconds": [3.0, 0.0, 4.0]}, {"series": "bruck", "seconds": [5.0, 6.0, 7.0]}]
+    line, samples = json.dumps({"operation": "bcast", "bytes": 8, "rows": rows}), Samples()
+    measure.take_line(line, 2, samples.add)
+    assert samples.visits == {Case("bcast", 8, 2): [{"ring": [3.0, 4.0], "bruck": [5.0, 7.0]}]}

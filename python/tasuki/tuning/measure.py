@@ -175,6 +175,12 @@ def take_line(line: str, ranks: int, take) -> None:
     except ValueError:
         return  # the last line of a job that was ended
     rows = {one["series"]: one["seconds"] for one in row["rows"]}
+    # A turn without a time: the use of the data, which is taken off, took longer when it was measured.
+    void = {turn for times in rows.values() for turn, seconds in enumerate(times) if seconds <= 0}
+    rows = {
+        series: [seconds for turn, seconds in enumerate(times) if turn not in void]
+        for series, times in rows.items()
+    }
     take(Case(row["operation"], row["bytes"], ranks), rows)
 
 
