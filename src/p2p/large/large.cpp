@@ -21,6 +21,8 @@ constexpr int kLastPieceLooks = 200;
 /// nothing happens, before it copies itself: that one may be unable to, or have much else to do; and who
 /// looks that often between two pieces does nothing else.
 constexpr int kLooksInVainMax = 64;
+/// The same where ranks share processors, and others run between two looks.
+constexpr int kLooksInVainMaxSharing = 4;
 
 }  // namespace
 
@@ -272,8 +274,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& said, Co
     Peer& from = peer(end.endpoint);
     end.copy = &page(from.in, end.endpoint, p2p_.link->self())->gets[message.get].copy;
     end.generation = message.generation;
-    // Where ranks share processors the sender may not come for a slice of the scheduler.
-    end.streamed = facts.streamed && p2p_.process.progress->may_spin();
+    end.streamed = facts.streamed;
     answer.lead = lead_word(PacketKind::kGetBegins);
     p2p_.answer(end.endpoint, answer);
   }
@@ -410,7 +411,8 @@ bool LargeMessages::carry_turn(LargeEnd& end, Count budget) {
   const std::uint64_t before = end.part.seen();
   if (end.part.look()) return true;
   end.looks_in_vain = end.part.seen() == before ? end.looks_in_vain + 1 : 0;
-  return end.looks_in_vain > kLooksInVainMax && carry(end, budget);
+  const int looks_max = p2p_.process.progress->may_spin() ? kLooksInVainMax : kLooksInVainMaxSharing;
+  return end.looks_in_vain > looks_max && carry(end, budget);
 }
 
 /// Copies what this rank can, up to `budget` bytes. Returns whether all of the message has been copied.
