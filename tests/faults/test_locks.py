@@ -6,6 +6,7 @@ with its name: told by mpiexec, by a rank that has asked for the holder, or by o
 
 import concurrent.futures
 import os
+import platform
 import re
 import signal
 import time
@@ -17,8 +18,9 @@ from harness import is_alive
 RANKS = 3
 END_SECONDS_MAX = 120
 STOPPED_SECONDS = 65 if harness.LONG else 1
+HAS_STEPS = platform.machine() == "x86_64"  # locks.c can run instruction by instruction
 # Locks whose waiters do nothing else meanwhile; and what ranks wait for while they make progress.
-LOCKS = ["elements", "pairs", "odd", "instruction"]
+LOCKS = ["elements", "pairs", "odd", "instruction", *["table", "gate"] * HAS_STEPS]
 WAITS = ["window", "put", "helper", "ranges", "flags", "stages", "ring", "copy"]
 BETWEEN_JOBS = ["window", "flags", "stages", "ring", "copy"]
 AT_ONCE = 5  # jobs: most of the time they wait
@@ -51,10 +53,10 @@ def for_each(whats, run):
 
 
 class Job:
-    """Ranks of which rank 0 has stopped while it holds `what`, and the others have come to wait for it.
-    `parts`: the numbers of ranks of one job, or of two that have met."""
+    """Ranks of which one, `stops`, has stopped while it holds `what`, and for which the others wait.
+    `parts`: how many ranks one job has, or each of two jobs that meet; those of the second are counted on."""
 
-    def __init__(self, program, path, what, launcher=MPIEXEC, before=(), parts=(RANKS,)):
+    def __init__(self, program, path, what, launcher=MPIEXEC, before=(), parts=(RANKS,), stops=0):
         roles = [[]] if len(parts) == 1 else [["open"], ["enter"]]
         self.parts = [
             harness.start_command(*launcher, "-n", ranks, *before, program, path, what, *role)
@@ -62,16 +64,18 @@ class Job:
         ]
         self.process = self.parts[0]
         self.ranks = parts
+        self.stops = stops
         self.pids = {}
 
     def __enter__(self):
         for process, ranks in zip(self.parts, self.ranks, strict=True):
+            first = len(self.pids)
             for _ in range(ranks):
                 line = process.stdout.readline()
                 assert line, process.communicate()
                 rank, pid = line.split()
-                self.pids[int(rank)] = int(pid)
-        wait_for(lambda: harness.process_fields(self.pids[0])[0] == "T")
+                self.pids[first + int(rank)] = int(pid)
+        wait_for(lambda: harness.process_fields(self.pids[self.stops])[0] == "T")
         time.sleep(0.5)
         return self
 
@@ -112,7 +116,11 @@ def test_the_doctor_names_a_lock_and_its_holder(locks, tmp_path):
             os.kill(job.pids[0], signal.SIGCONT)
             code, out, _ = job.end()
         assert code == 0 and out == "all ended well\n", out
-        waits = r"MPI_(Accumulate|Put) \(target 1, .*a lock of the window, held by rank 0"
+        waits = (
+            r"MPI_File_write_at \(a lock of the file, held by rank 0"
+            if what == "gate"
+            else r"MPI_(Accumulate|Put) \(target 1, .*a lock of the window, held by rank 0"
+        )
         assert re.search(waits, err) and f"rank 0 (pid {job.pids[0]}) is in MPI_" in err, err
 
     for_each(LOCKS, run)
@@ -140,6 +148,32 @@ def test_a_rank_of_another_job_that_was_killed_is_named(locks, tmp_path):
         assert code != 0 and "rank 0 of another job" in err, err
 
     for_each(BETWEEN_JOBS, run)
+
+
+def test_a_rank_of_another_job_that_is_stopped_is_waited_for(locks, tmp_path):
+    def run(what):
+        stops = 1 if what == "connect" else 0
+        with Job(locks, tmp_path / what, what, parts=(1, RANKS - 1), stops=stops) as job:
+            assert [part.poll() for part in job.parts] == [None, None], job.end(stops)
+            os.kill(job.pids[stops], signal.SIGCONT)
+            ends = [job.end(0), job.end(1)]
+        assert [end[0] for end in ends] == [0, 0] and ends[0][1] == "all ended well\n", ends
+
+    for_each([*BETWEEN_JOBS, *["accept", "connect"] * HAS_STEPS], run)
+
+
+@pytest.mark.skipif(not HAS_STEPS, reason="locks.c cannot run instruction by instruction here")
+def test_a_port_outlives_one_that_was_killed_while_it_connects(locks, tmp_path):
+    """It holds a slot of the mailbox behind the port; the next one connects by another slot."""
+    with Job(locks, tmp_path / "port", "connect", parts=(1, RANKS - 1), stops=1) as job:
+        os.kill(job.pids[1], signal.SIGKILL)
+        code, _, err = job.end(1)
+        assert code == 128 + signal.SIGKILL and f"rank 0 (pid {job.pids[1]} on " in err, err
+        words = [*MPIEXEC, "-n", RANKS - 1, locks, tmp_path / "port", "nothing", "enter"]
+        next_one = harness.run_command(*words, timeout=END_SECONDS_MAX)
+        assert next_one.returncode == 0, next_one.text
+        code, out, err = job.end(0)
+    assert code == 0 and out == "all ended well\n" and err == "", (out, err)
 
 
 def kill_unseen(job):
