@@ -135,6 +135,10 @@ class Deadline {
   std::int64_t at_ns_;
 };
 
+bool is_closed(PortState state) {
+  return state == PortState::kClosed || state == PortState::kEnded;
+}
+
 /// Whether a waiting connector should go on waiting: asks rarely, because it has to open a mailbox.
 class PortWatch {
  public:
@@ -149,11 +153,12 @@ class PortWatch {
     timed_out_ = deadline_.is_over();
     if (now >= next_check_ns_) {
       next_check_ns_ = now + kPortCheckNs;
-      closed_ = process_.link->port_state(owner_, number_) == PortState::kClosed;
+      state_ = process_.link->port_state(owner_, number_);
     }
-    return !timed_out_ && !closed_;
+    return !timed_out_ && !is_closed(state_);
   }
   bool timed_out() const { return timed_out_; }
+  bool owner_ended() const { return state_ == PortState::kEnded; }
 
  private:
   Process& process_;
@@ -162,7 +167,7 @@ class PortWatch {
   std::int64_t next_check_ns_;
   Deadline deadline_;
   bool timed_out_ = false;
-  bool closed_ = false;
+  PortState state_ = PortState::kOpen;
 };
 
 Port* find_port(Process& process, const char* name) {
@@ -270,7 +275,7 @@ Code connect_one(Process& process, const std::string& name, double timeout_secon
   const std::string shown = shown_port(name);
   const bool elsewhere = is_elsewhere(process, owner);
   int endpoint = -1;
-  if (elsewhere || process.link->port_state(owner, number) != PortState::kClosed) {
+  if (elsewhere || !is_closed(process.link->port_state(owner, number))) {
     if (const Code code = join_endpoint(process, owner, &endpoint)) return code;
   } else {
     return process.fail(kErrPort, "port_name = \"%s\" is not open: it was closed, or its process has ended",
@@ -307,6 +312,10 @@ Code connect_one(Process& process, const std::string& name, double timeout_secon
   if (watch.timed_out()) {
     return process.fail(kErrPort, "port_name = \"%s\": no process accepted within %g s", shown.c_str(),
                         timeout_seconds);
+  }
+  if (watch.owner_ended()) {
+    return process.fail(kErrPort, "port_name = \"%s\": rank %d of another job, which opened it, has ended",
+                        shown.c_str(), owner.name.rank);
   }
   return process.fail(kErrPort, "port_name = \"%s\" was closed before a process accepted", shown.c_str());
 }

@@ -101,7 +101,8 @@ enum class Presence : std::uint8_t {
 
 /// What is known of a port of another process.
 enum class PortState : std::uint8_t {
-  kClosed,  // or there is no such process any more
+  kClosed,  // or the process has ended, where the link cannot tell
+  kEnded,   // there is no such process any more, or it has finalised MPI
   kOpen,
   kUnknown,  // it has been asked, and has not answered yet
 };

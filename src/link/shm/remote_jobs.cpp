@@ -277,7 +277,7 @@ PortState ShmLink::port_state(const PeerAddress& owner, std::uint64_t port) {
   std::string error;
   std::uint64_t bulk_capacity = 0;
   const std::unique_ptr<SharedSegment> segment = shm::open_mailbox(owner, &bulk_capacity, &error);
-  if (segment == nullptr) return PortState::kClosed;
+  if (segment == nullptr) return PortState::kEnded;
   const auto& header = *reinterpret_cast<const shm::MailboxHeader*>(segment->base());
   const bool open = std::any_of(std::begin(header.ports), std::end(header.ports), [port](const auto& place) {
     return place.load(std::memory_order_acquire) == port;
