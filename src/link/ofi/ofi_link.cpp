@@ -14,6 +14,7 @@ namespace {
 using ofi::Buffer;
 using ofi::Frame;
 using ofi::FrameKind;
+using ofi::KeptPackets;
 
 constexpr std::int64_t kGreetingPauseNsMin = 2'000'000;  // before a greeting is said again; doubled each time
 constexpr std::int64_t kGreetingPauseNsMax = 500'000'000;
@@ -131,8 +132,9 @@ bool OfiLink::inject(int peer, const HeadWords& head, const void* data, std::uin
   struct {
     Frame frame;
     HeadWords head;
-    std::byte data[256];
+    std::byte data[KeptPackets::kBytesMax - sizeof(Frame) - sizeof(HeadWords)];
   } packet;
+  static_assert(sizeof packet == KeptPackets::kBytesMax, "it is kept");
   Peer& to = at(peer);
   const std::size_t span = ofi::span_of(FrameKind::kSmall, bytes);
   if (span > std::min(fabric_->inject_bytes_max(), sizeof packet)) return false;
