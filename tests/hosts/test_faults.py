@@ -122,10 +122,12 @@ def expect_an_end(hosts, job):
 @pytest.mark.parametrize(
     "what, each",
     [(what, 1) for what in ("barrier", "send", "allreduce", "pingpong", "put", "atomic")]
+    + [(what, 1) for what in ("computes", "sends", "tests", "leaves")]
     + [("barrier", 2), ("allreduce", 2)],
 )
 def test_connections_are_reset(make_hosts, traffic, what, each):
-    """As firewalls and address translations do to idle ones: small messages that were lost are sent again."""
+    """As firewalls and address translations do to idle ones: small messages that were lost are sent again.
+    That does not take a sender that waits for somebody."""
     hosts = make_hosts(2)
     job = start_small(hosts, traffic, what, 1.5, each)
     time.sleep(0.5)

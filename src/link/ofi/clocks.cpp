@@ -17,7 +17,8 @@ using ofi::Probe;
 constexpr std::int64_t kBrokenNs = 500 * kMillisecondNs;
 constexpr std::int64_t kPatienceNsMax = std::int64_t{3600} * 1000 * kMillisecondNs;
 constexpr std::int64_t kLeavingPatienceNs = 100 * kMillisecondNs;
-constexpr std::int64_t kByeNs = 1000 * kMillisecondNs;  // that a rank waits for the answers to its bye
+constexpr std::int64_t kByeNs = 1000 * kMillisecondNs;      // that a rank waits for the answers to its bye
+constexpr std::int64_t kByeAgainNs = 200 * kMillisecondNs;  // before it says bye again: the first may be lost
 constexpr int kYields = 1000;
 
 }  // namespace
@@ -139,9 +140,18 @@ void OfiLink::leave() {
   const auto all = [&](auto&& good) { return std::all_of(told.begin(), told.end(), good); };
   poll_until([&] { return all([&](int peer) { return !at(peer).is_unfinished() || at(peer).gone; }); },
              INT64_MAX);
-  poll_until(
-      [&] { return all([&](int peer) { return at(peer).heard_bye || at(peer).said_bye || at(peer).gone; }); },
-      kByeNs);
+  std::int64_t again_ns = clock_.now_ns() + kByeAgainNs;
+  const auto is_over = [&](int peer) { return at(peer).heard_bye || at(peer).said_bye || at(peer).gone; };
+  const auto all_are_over = [&] {
+    if (all(is_over)) return true;
+    if (clock_.now_ns() < again_ns) return false;
+    again_ns += kByeAgainNs;
+    for (const int peer : told) {
+      if (!is_over(peer) && !at(peer).is_unfinished()) say(peer, ofi::FrameKind::kBye);
+    }
+    return false;
+  };
+  poll_until(all_are_over, kByeNs);
   // What was said in answer leaves too.
   poll_until(
       [&] {

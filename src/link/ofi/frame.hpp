@@ -51,8 +51,8 @@ enum class FrameKind : std::uint32_t {
   // Between ranks of a job.
   kWritten = 12,  // WrittenWords: a put before it is there (choice/copying.hpp)
   // Between any two that stand still (watch.hpp).
-  kAsk = 13,   // AskWords: how many packets of the source have come?
-  kTell = 14,  // TellWords: the answer
+  kAsk = 13,   // CameWords: how many packets of the source have come?
+  kTell = 14,  // CameWords: the answer, or, with the number 0, that one is missing
 };
 
 /// Before the data of each small packet of a bundle.
@@ -80,10 +80,8 @@ struct WrittenWords {
   std::uint64_t word;
 };
 
-struct AskWords {
-  std::uint64_t number;  // of the question
-};
-struct TellWords {
+/// What has come from the receiver of these words.
+struct CameWords {
   std::uint64_t number;   // of the question
   std::uint32_t packets;  // that have come, all those before them, too
   std::uint32_t words;    // that are counted
@@ -130,8 +128,7 @@ constexpr bool is_counted(FrameKind kind) {
 constexpr std::uint32_t word_bytes(FrameKind kind) {
   if (kind == FrameKind::kMeet) return sizeof(MeetWords);
   if (kind == FrameKind::kWritten) return sizeof(WrittenWords);
-  if (kind == FrameKind::kAsk) return sizeof(AskWords);
-  if (kind == FrameKind::kTell) return sizeof(TellWords);
+  if (kind == FrameKind::kAsk || kind == FrameKind::kTell) return sizeof(CameWords);
   return kind == FrameKind::kAskPort || kind == FrameKind::kPort ? sizeof(PortWords) : 0;
 }
 

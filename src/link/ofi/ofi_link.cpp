@@ -20,6 +20,7 @@ constexpr std::int64_t kGreetingPauseNsMin = 2'000'000;  // before a greeting is
 constexpr std::int64_t kGreetingPauseNsMax = 500'000'000;
 constexpr std::uint32_t kInjectedMax = 64;  // packets to a peer that have no completion yet
 constexpr std::uint32_t kAloneMax = 2;      // small packets to a peer, between two polls, that go at once
+constexpr std::int64_t kUnpolledNsMax = kSecondNs;  // that a rank may go on sending without a poll
 constexpr std::size_t kWindowBytesOfAll = 16 << 20;
 // A rank that has packets which libfabric does not take sleeps no longer: not everything that ends that
 // wakes.
@@ -92,6 +93,7 @@ std::uint32_t OfiLink::bulk_bytes_max() const {
 bool OfiLink::reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) {
   if (!is_far(peer)) return behind_->reserve(peer, bulk_bytes, room);
   const ofi::Inside inside(gate_);
+  if (is_poll_due()) return false;
   Buffer* const buffer = take_buffer(peer, ofi::kBulkAt + bulk_bytes);
   if (buffer == nullptr) return false;
   at(peer).reserved = buffer;
@@ -118,12 +120,28 @@ void OfiLink::commit(int peer, const PacketRoom& room) {
 bool OfiLink::put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) {
   if (!is_far(peer)) return behind_->put(peer, head, data, bytes);
   const ofi::Inside inside(gate_);
+  if (is_poll_due()) return false;
   if (bundle(peer, head, data, bytes) || inject(peer, head, data, bytes)) return true;
   Buffer* const buffer = take_buffer(peer, ofi::kHeadAt + sizeof head + bytes);
   if (buffer == nullptr) return false;
   std::memcpy(buffer->memory + ofi::kHeadAt, &head, sizeof head);
   if (bytes != 0) std::memcpy(buffer->memory + ofi::kHeadAt + sizeof head, data, bytes);
   send(peer, buffer, FrameKind::kSmall, bytes);
+  return true;
+}
+
+/// Whether a send is refused until this rank has polled: it has sent for a second without a poll, and
+/// libfabric tells only in a poll that a connection has broken.
+bool OfiLink::is_poll_due() {
+  if (polls_at_send_ != polls_) {
+    polls_at_send_ = polls_;
+    unpolled_ns_ = 0;
+    return false;
+  }
+  const std::int64_t now_ns = clock_.now_ns();
+  if (unpolled_ns_ == 0) unpolled_ns_ = now_ns;
+  if (now_ns - unpolled_ns_ < kUnpolledNsMax) return false;
+  polls_without_look_ = UINT32_MAX - 1;  // that poll looks at the pairs, too
   return true;
 }
 

@@ -253,6 +253,7 @@ class OfiLink final : public OuterLink {
   bool begin_bundle(int peer);
   void send_bundle(int peer);
   void send_bundles();
+  bool is_poll_due();
   bool flush_bundles();
   ofi::Buffer* take_buffer(int peer, std::size_t bytes);
   void note(int peer, ofi::Buffer* buffer);
@@ -292,9 +293,11 @@ class OfiLink final : public OuterLink {
   static std::uint32_t come_from(const Peer& peer);
   [[gnu::cold]] void look_at_pairs(std::int64_t now_ns);
   void ask(int peer, std::int64_t now_ns);
-  void tell_what_has_come(int peer, std::uint64_t question);
+  bool say_what_has_come(int peer, ofi::FrameKind kind, std::uint64_t question);
+  void hear_question(int peer, const ofi::CameWords& words);
   void look_for_gap(int peer, std::int64_t now_ns);
-  void hear_answer(int peer, const ofi::TellWords& words, std::int64_t now_ns);
+  void look_for_rest(int peer, bool was_away, std::int64_t now_ns);
+  void hear_answer(int peer, const ofi::CameWords& words, std::int64_t now_ns);
   void hear_of_gap(int peer, std::uint32_t come, std::int64_t now_ns);
   void look_at_sockets(const std::vector<int>& peers, std::int64_t now_ns);
   void look_at_silent(int peer, const ofi::TcpSocket& socket, std::int64_t now_ns);
@@ -304,6 +307,7 @@ class OfiLink final : public OuterLink {
   int poll_network(PacketSink* sink);
   void look_whether_quiet(ofi::Fabric::Events events);
   int received(ofi::Buffer* buffer, std::size_t bytes, PacketSink* sink);
+  void hear_bye(int peer, std::uint32_t number);
   void hold(int source, ofi::Buffer* buffer, std::uint32_t number);
   int deliver(int source, ofi::Buffer* buffer, PacketSink& sink);
   int deliver_bundle(int source, const ofi::Frame& frame, const ofi::Buffer& buffer, PacketSink& sink);
@@ -356,6 +360,8 @@ class OfiLink final : public OuterLink {
   std::vector<int> unfinished_;  // peers with packets under way or in the backlog
   std::vector<int> bundled_;     // peers for which a bundle waits
   std::uint64_t polls_ = 1;
+  std::uint64_t polls_at_send_ = 0;        // polls_ at the last send
+  std::int64_t unpolled_ns_ = 0;           // time of the second send since then; 0: there was none
   std::uint64_t bundles_ = 0;              // that have been begun
   std::uint64_t bundles_seen_ = 0;         // by the helper, when it looked last
   std::vector<int> held_;                  // peers whose packets came while leave() waited

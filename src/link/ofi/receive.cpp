@@ -150,10 +150,7 @@ int OfiLink::received(Buffer* buffer, std::size_t bytes, PacketSink* sink) {
   } else if (source >= static_cast<int>(peers_.size()) || !is_far(source)) {
     damaged(frame, "that rank is on this node, or there is none of that number");
   } else if (frame.kind == FrameKind::kBye) {
-    at(source).said_bye = true;
-    at(source).bye_at = frame.sequence;
-    others_moved_ = true;
-    say(source, FrameKind::kByeHeard);
+    hear_bye(source, frame.sequence);
   } else if (frame.kind == FrameKind::kByeHeard) {
     at(source).heard_bye = true;
   } else if (frame.kind == FrameKind::kHello) {
@@ -168,15 +165,13 @@ int OfiLink::received(Buffer* buffer, std::size_t bytes, PacketSink* sink) {
     ++at(source).words_heard;
     written(static_cast<std::uint32_t>(words.word), sink);
     return 1;
-  } else if (frame.kind == FrameKind::kAsk) {
-    ofi::AskWords words;
-    std::memcpy(&words, buffer->memory + ofi::kHeadAt, sizeof words);
-    tell_what_has_come(source, words.number);
-  } else if (frame.kind == FrameKind::kTell) {
-    ofi::TellWords words;
+  } else if (frame.kind == FrameKind::kAsk || frame.kind == FrameKind::kTell) {
+    ofi::CameWords words;
     std::memcpy(&words, buffer->memory + ofi::kHeadAt, sizeof words);
     if (at(source).sent - words.packets > UINT32_MAX / 2) {
       damaged(frame, "it says that more has come than was sent");
+    } else if (frame.kind == FrameKind::kAsk) {
+      hear_question(source, words);
     } else {
       hear_answer(source, words, clock_.now_ns());
     }
@@ -188,6 +183,20 @@ int OfiLink::received(Buffer* buffer, std::size_t bytes, PacketSink* sink) {
   }
   post(buffer);
   return 0;
+}
+
+/// `number`: of the next packet, if the peer comes back. A bye that is late, since it was said again, counts
+/// no more.
+void OfiLink::hear_bye(int peer, std::uint32_t number) {
+  Peer& from = at(peer);
+  if (static_cast<std::int32_t>(number - from.received) >= 0) {
+    from.said_bye = true;
+    from.bye_at = number;
+    from.watch.gap_ns = clock_.now_ns();
+    others_moved_ = true;
+    if (come_from(from) != number) say_what_has_come(peer, FrameKind::kTell, 0);
+  }
+  say(peer, FrameKind::kByeHeard);
 }
 
 int OfiLink::take_packet(int source, const Frame& frame, Buffer* buffer, PacketSink* sink) {

@@ -105,10 +105,12 @@ std::uint32_t OfiLink::come_from(const Peer& peer) {
 /// A rank that waits, or polls often, calls this; it looks every kLookNs.
 void OfiLink::look_at_pairs(std::int64_t now_ns) {
   if (now_ns < next_look_ns_) return;
+  const bool was_away = now_ns - next_look_ns_ > kStillNs;  // what has come may not be read yet
   next_look_ns_ = now_ns + kLookNs;
   std::vector<int> still;
   int partners = 0;
   peers_.for_each([&](std::size_t peer, Peer& to) {
+    if (to.said_bye && to.card != nullptr) look_for_rest(static_cast<int>(peer), was_away, now_ns);
     if (!to.connected || to.said_bye || to.gone || !may_send_to(to)) return;
     ++partners;
     look_for_gap(static_cast<int>(peer), now_ns);
@@ -141,13 +143,19 @@ void OfiLink::ask(int peer, std::int64_t now_ns) {
   if (watch.is_asking || now_ns < due_ns) return;
   watch.pause_ns = watch.pause_ns == 0 ? kStillNs + later_ns : std::min(2 * watch.pause_ns, pause_ns_max_);
   watch.asked_ns = now_ns;
-  const ofi::AskWords words{++watch.asked};
-  watch.is_asking = say(peer, FrameKind::kAsk, &words);
+  watch.is_asking = say_what_has_come(peer, FrameKind::kAsk, ++watch.asked);
 }
 
-void OfiLink::tell_what_has_come(int peer, std::uint64_t question) {
-  const ofi::TellWords words{question, come_from(at(peer)), at(peer).words_heard};
-  say(peer, FrameKind::kTell, &words);
+bool OfiLink::say_what_has_come(int peer, FrameKind kind, std::uint64_t question) {
+  const ofi::CameWords words{question, come_from(at(peer)), at(peer).words_heard};
+  return say(peer, kind, &words);
+}
+
+/// The peer waits. It may lack what this rank sent before it computed: that is sent again at once, since this
+/// rank asks by itself only if it waits, too.
+void OfiLink::hear_question(int peer, const ofi::CameWords& words) {
+  say_what_has_come(peer, FrameKind::kTell, words.number);
+  if (words.packets != at(peer).sent) send_again(peer, words.packets);
 }
 
 /// Tells the sender about a missing packet when later ones have arrived. The sender may never be idle, and so
@@ -161,11 +169,26 @@ void OfiLink::look_for_gap(int peer, std::int64_t now_ns) {
     watch.gap_ns = now_ns;
   } else if (now_ns - watch.gap_ns >= kStillNs) {
     watch.gap_ns = now_ns;
-    tell_what_has_come(peer, 0);
+    say_what_has_come(peer, FrameKind::kTell, 0);
   }
 }
 
-void OfiLink::hear_answer(int peer, const ofi::TellWords& words, std::int64_t now_ns) {
+/// A peer that has left sends again what this rank lacked when it heard the bye. What has not come long after
+/// that is lost.
+void OfiLink::look_for_rest(int peer, bool was_away, std::int64_t now_ns) {
+  Peer& from = at(peer);
+  Watch& watch = from.watch;
+  const std::uint32_t come = come_from(from);
+  if (come == from.bye_at || leaving_ || was_away || watch.gap_at != come) {
+    watch.gap_at = come;
+    watch.gap_ns = now_ns;
+  } else if (now_ns - watch.gap_ns >= connect_ns_ / 2) {
+    from.bye_at = come;  // in tests the job goes on
+    lose(peer, "it has left, and the last packets that it sent have not come");
+  }
+}
+
+void OfiLink::hear_answer(int peer, const ofi::CameWords& words, std::int64_t now_ns) {
   Peer& to = at(peer);
   Watch& watch = to.watch;
   if (words.number == 0) return hear_of_gap(peer, words.packets, now_ns);
