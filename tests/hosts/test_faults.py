@@ -122,7 +122,7 @@ def expect_an_end(hosts, job):
 @pytest.mark.parametrize(
     "what, each",
     [(what, 1) for what in ("barrier", "send", "allreduce", "pingpong", "put", "atomic")]
-    + [(what, 1) for what in ("computes", "sends", "tests", "leaves")]
+    + [(what, 1) for what in ("computes", "sends", "tests", "leaves", "leaves-busy")]
     + [("barrier", 2), ("allreduce", 2)],
 )
 def test_connections_are_reset(make_hosts, traffic, what, each):

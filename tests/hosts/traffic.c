@@ -8,6 +8,7 @@
    says "ended". WHAT is "barrier", "send", "put" or "atomic": nothing for so long, then this once.
    "computes", "sends", "tests", "leaves": nothing for so long, then a message to the last rank, which waits
    for it; and rank 0 computes, goes on sending, tests now and then, or leaves (it has a session alone).
+   "leaves-busy": the last rank computes before it waits.
    "allreduce", "pingpong": again and again for so long. "computing", "stopped": the last rank computes, or is
    stopped, for so long while the first waits for it. */
 #include <mpi.h>
@@ -103,6 +104,7 @@ static void send_and_go_on(const char* what, double seconds, MPI_Comm comm) {
     }
     if (!answered) MPI_Abort(MPI_COMM_WORLD, 8);
   } else if (rank == last) {
+    if (strcmp(what, "leaves-busy") == 0) compute(2 * seconds);
     for (int turn = 0; turn < sends; ++turn) {
       MPI_Recv(&number, 1, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE);
       if (number != turn) MPI_Abort(MPI_COMM_WORLD, 9);
@@ -156,7 +158,7 @@ static void be_small(const char* what, double seconds) {
 
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "";
-  if (argc == 4 && strcmp(argv[3], "leaves") == 0) {
+  if (argc == 4 && strncmp(argv[3], "leaves", 6) == 0) {
     leave_early(argv[3], atof(argv[2]));
     return 0;
   }

@@ -124,6 +124,27 @@ void OfiLink::poll_until(const Done& done, std::int64_t limit_ns) {
   }
 }
 
+/// Waits for the answers to this rank's bye, which is said again meanwhile. A bye that makes a new
+/// connection, since the one before was lost with the old one, has to leave as all else: without a limit.
+void OfiLink::wait_for_answers(const std::vector<int>& told) {
+  const std::int64_t end_ns = clock_.now_ns() + kByeNs;
+  std::int64_t again_ns = end_ns - kByeNs + kByeAgainNs;
+  const auto is_answered = [&](int peer) { return at(peer).heard_bye || at(peer).said_bye || at(peer).gone; };
+  const auto is_under_way = [&](int peer) { return !is_answered(peer) && at(peer).is_unfinished(); };
+  const auto is_over = [&] {
+    if (std::all_of(told.begin(), told.end(), is_answered)) return true;
+    const std::int64_t now_ns = clock_.now_ns();
+    if (now_ns >= end_ns) return std::none_of(told.begin(), told.end(), is_under_way);
+    if (now_ns < again_ns) return false;
+    again_ns += kByeAgainNs;
+    for (const int peer : told) {
+      if (!is_answered(peer) && !at(peer).is_unfinished()) say(peer, ofi::FrameKind::kBye);
+    }
+    return false;
+  };
+  poll_until(is_over, INT64_MAX);
+}
+
 /// What this rank has sent has left it when this returns: waits without end for peers that can be reached.
 void OfiLink::leave() {
   behind_->leave();
@@ -140,18 +161,7 @@ void OfiLink::leave() {
   const auto all = [&](auto&& good) { return std::all_of(told.begin(), told.end(), good); };
   poll_until([&] { return all([&](int peer) { return !at(peer).is_unfinished() || at(peer).gone; }); },
              INT64_MAX);
-  std::int64_t again_ns = clock_.now_ns() + kByeAgainNs;
-  const auto is_over = [&](int peer) { return at(peer).heard_bye || at(peer).said_bye || at(peer).gone; };
-  const auto all_are_over = [&] {
-    if (all(is_over)) return true;
-    if (clock_.now_ns() < again_ns) return false;
-    again_ns += kByeAgainNs;
-    for (const int peer : told) {
-      if (!is_over(peer) && !at(peer).is_unfinished()) say(peer, ofi::FrameKind::kBye);
-    }
-    return false;
-  };
-  poll_until(all_are_over, kByeNs);
+  wait_for_answers(told);
   // What was said in answer leaves too.
   poll_until(
       [&] {

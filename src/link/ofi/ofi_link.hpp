@@ -346,6 +346,7 @@ class OfiLink final : public OuterLink {
   [[gnu::cold]] void end_for(int peer, const std::string& sentence);
   template <class Done>
   void poll_until(const Done& done, std::int64_t limit_ns);
+  void wait_for_answers(const std::vector<int>& told);
 
   Doorbells& doorbells_;
   const Clock& clock_;
