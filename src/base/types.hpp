@@ -32,6 +32,13 @@ inline int* const kWeightsEmpty = reinterpret_cast<int*>(8);  // MPI_WEIGHTS_EMP
 
 enum class ThreadLevel : int { kSingle = 0, kFunneled = 1024, kSerialized = 2048, kMultiple = 4096 };
 
+/// What a reduction's bits are not to depend on: the values of TASUKI_REPEATABLE_REDUCTIONS.
+enum class Repeatable : std::uint8_t {
+  kNo,
+  kOrder,  // the algorithm and the nodes: combined in the one order of coll/algorithm/order.hpp
+  kExact,  // nor the order and the number of ranks: reduction/exact.hpp
+};
+
 enum class Comparison : int { kIdent = 201, kCongruent = 202, kSimilar = 203, kUnequal = 204 };
 
 /// The outcome of a completed receive (or any request). `bytes` is the packed size that arrived.

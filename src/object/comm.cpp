@@ -32,9 +32,9 @@ Context job_mask(std::uint64_t job) {
 /// The hints that this library knows: promises of the user (MPI 7.4.4), and what the communicator is to do.
 struct Hint {
   std::string_view key;
-  std::array<std::string_view, 2> values = {"false", "true"};
+  std::array<std::string_view, 3> values = {"false", "true", "true"};
 };
-constexpr Hint kRepeatable = {"tasuki_repeatable_reductions", {"no", "order"}};
+constexpr Hint kRepeatable = {"tasuki_repeatable_reductions", {"no", "order", "exact"}};  // by Repeatable
 constexpr Hint kHints[] = {
     {"mpi_assert_no_any_tag"},
     {"mpi_assert_no_any_source"},
@@ -96,10 +96,13 @@ void take_hints(Comm& comm, const Info* info) {
   for (const Hint& hint : kHints) {
     const std::string key(hint.key);
     const std::string* value = find_info(info, key);
-    if (value == nullptr || (*value != hint.values[0] && *value != hint.values[1])) continue;
+    if (value == nullptr) continue;
+    const auto place = std::find(hint.values.begin(), hint.values.end(), *value);
+    if (place == hint.values.end()) continue;
     if (!comm.info) comm.info = Ref<Info>(new Info);
     set_info(comm.info.get(), key, *value);
-    if (hint.key == kRepeatable.key) comm.repeatable = *value == hint.values[1] ? 1 : 0;
+    if (hint.key == kRepeatable.key)
+      comm.repeatable_hint = static_cast<Repeatable>(place - hint.values.begin());
   }
 }
 
@@ -178,8 +181,8 @@ Code comm_get_info(Process&, Comm* comm, Info** info_used) {
   for (const Hint& hint : kHints) {
     std::string key(hint.key);
     const std::string* value = find_info(comm->info.get(), key);
-    const bool is_on = hint.key == kRepeatable.key && comm->is_repeatable();
-    set_info(made, std::move(key), value != nullptr ? *value : std::string(hint.values[is_on ? 1 : 0]));
+    const auto in_force = hint.key == kRepeatable.key ? static_cast<std::size_t>(comm->repeatable()) : 0;
+    set_info(made, std::move(key), value != nullptr ? *value : std::string(hint.values[in_force]));
   }
   *info_used = made;
   return kSuccess;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -91,18 +92,18 @@ struct Comm : ErrorOwner {
   }
   std::string name;
   Attributes attributes;
-  Ref<Info> info;                            // hints in force, may be null
-  int repeatable = -1;                       // by hint: 1 or 0; -1: as TASUKI_REPEATABLE_REDUCTIONS says
-  std::shared_ptr<const Topology> topology;  // null: none; of a duplicate: the same one
-  Ref<ErrorOwner> session;                   // that it is derived from, null in the world model
-  Slots slots;                               // what upper floors keep with it
+  Ref<Info> info;                             // hints in force, may be null
+  std::optional<Repeatable> repeatable_hint;  // none: as TASUKI_REPEATABLE_REDUCTIONS says
+  std::shared_ptr<const Topology> topology;   // null: none; of a duplicate: the same one
+  Ref<ErrorOwner> session;                    // that it is derived from, null in the world model
+  Slots slots;                                // what upper floors keep with it
   bool recurring = false;  // its context is used again: messages that are early stay when it goes
   bool freed = false;
 
   int size() const { return group->size(); }
-  /// Whether it combines in the one order of coll/algorithm/order.hpp.
-  bool is_repeatable() const {
-    return (repeatable >= 0 ? repeatable : process.config.repeatable_reductions) != 0;
+  /// What is asked of its reductions.
+  Repeatable repeatable() const {
+    return repeatable_hint ? *repeatable_hint : static_cast<Repeatable>(process.config.repeatable_reductions);
   }
   bool is_inter() const { return static_cast<bool>(remote_group); }
   /// The group that destinations and sources of this communicator's messages are numbered in.

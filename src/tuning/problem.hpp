@@ -20,10 +20,10 @@ struct Problem {
   /// together. alltoall, gather, scatter: of one rank's block. alltoallv, gatherv, scatterv: 0, since no rank
   /// knows more than its own; but alltoallv of two ranks: of the longer one of the two that they exchange.
   Count bytes = 0;
-  bool commutative = true;  // the operation that reduces may be applied in any order of ranks
-  bool repeatable = false;  // what reduces combines in one order (coll/algorithm/order.hpp)
-  bool uniform = true;      // all blocks have as many bytes
-  bool in_place = false;    // all ranks gave MPI_IN_PLACE: in an all-to-all
+  bool commutative = true;                  // the operation that reduces may be applied in any order of ranks
+  Repeatable repeatable = Repeatable::kNo;  // of an operation that reduces
+  bool uniform = true;                      // all blocks have as many bytes
+  bool in_place = false;                    // all ranks gave MPI_IN_PLACE: in an all-to-all
 
   bool blocking = false;      // nonblocking and persistent ones take no node segment
   bool node_segment = false;  // the ranks share memory and have a node segment (coll/shm/node_segment.hpp),
@@ -50,14 +50,6 @@ struct Problem {
 
   friend bool operator==(const Problem&, const Problem&) = default;
 };
-
-/// Whether the operation reduces in an order that may be asked for.
-inline bool has_order(const Problem& problem) {
-  const Operation operation = problem.operation;
-  return operation == Operation::kReduce || operation == Operation::kAllreduce ||
-         operation == Operation::kReduceScatter || operation == Operation::kScan ||
-         operation == Operation::kExscan;
-}
 
 /// How many ranks a processor has: 1 or more.
 inline double ranks_per_processor(const Problem& problem) {

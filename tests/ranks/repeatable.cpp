@@ -1,11 +1,13 @@
 // Repeatable reductions: the bits of every reduction by every algorithm, blocking, nonblocking and
-// persistent, in place or not, against the order that docs/collectives.md promises, which is written down
-// here once more.
+// persistent, in place or not, against what docs/collectives.md promises, which is written down here once
+// more: one order, or results that are exact.
 //
 //   repeatable            as TASUKI_REPEATABLE_REDUCTIONS says
-//   repeatable hint       on communicators that are asked by an info key
+//   repeatable VALUE      on communicators that are asked by an info key with this value
 //
-// Rank 0 says how many results were compared and how many had other bits: "allreduce ring 96 12".
+// Rank 0 says how many results were compared and how many had other bits: "allreduce ring 96 12"; and what
+// the sum of the same few vectors is, which lie on some of the ranks: "spread of 3 vectors 0123456789abcdef".
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -50,7 +52,23 @@ struct Kind {
   MPI_Op op;
   Word (*input)(Word random);
   Word (*combine)(Word left, Word right);
+  Word (*exact)(const std::vector<Word>& operands);  // null: there is only an order
 };
+
+/// The inputs' exponents are so near that 113 binary digits hold their sum.
+Word exact_sum(const std::vector<Word>& operands) {
+  __float128 sum = 0;
+  for (const Word operand : operands) sum += static_cast<__float128>(as<double>(operand));
+  return word_of(static_cast<double>(sum));
+}
+Word exact_maximum(const std::vector<Word>& operands) {
+  Word best = operands[0];
+  for (const Word operand : operands) {
+    const bool beats = as<double>(operand) > as<double>(best);
+    if (beats || (as<double>(operand) == as<double>(best) && std::signbit(as<double>(best)))) best = operand;
+  }
+  return best;
+}
 
 Word combine_users(Word left, Word right) {
   return mixed(left, right);
@@ -72,7 +90,7 @@ std::vector<Kind> make_kinds() {
          const double fraction = 1 + static_cast<double>(random >> 12) * 0x1p-52;
          return word_of(std::ldexp(random % 2 == 0 ? fraction : -fraction, static_cast<int>(random / 2 % 9)));
        },
-       [](Word left, Word right) { return word_of(as<double>(left) + as<double>(right)); }},
+       [](Word left, Word right) { return word_of(as<double>(left) + as<double>(right)); }, exact_sum},
       {MPI_C_FLOAT_COMPLEX, MPI_PROD,
        [](Word random) {
          const auto part = [](Word bits) { return 0.5F + static_cast<float>(bits & 0xffffff) * 0x1p-24F; };
@@ -82,10 +100,12 @@ std::vector<Kind> make_kinds() {
          const auto a = as<Complex>(left), b = as<Complex>(right);
          return word_of(Complex{a.real * b.real - a.imaginary * b.imaginary,
                                 a.real * b.imaginary + a.imaginary * b.real});
-       }},
+       },
+       nullptr},
       {MPI_DOUBLE, MPI_MAX, [](Word random) { return word_of(random % 2 == 0 ? 0.0 : -0.0); },
-       [](Word left, Word right) { return as<double>(left) > as<double>(right) ? left : right; }},
-      {MPI_UINT64_T, op, [](Word random) { return random; }, combine_users}};
+       [](Word left, Word right) { return as<double>(left) > as<double>(right) ? left : right; },
+       exact_maximum},
+      {MPI_UINT64_T, op, [](Word random) { return random; }, combine_users, nullptr}};
 }
 
 /// One element over all ranks: pairs first, where the ranks are no power of two.
@@ -108,7 +128,8 @@ Word of_all(const Kind& kind, const std::vector<Word>& inputs) {
 }
 
 /// One element over the ranks of a scan, by doubling.
-Word of_scan(const Kind& kind, std::vector<Word> sums) {
+Word of_scan(const Kind& kind, const std::vector<Word>& inputs) {
+  std::vector<Word> sums = inputs;
   for (std::size_t distance = 1; distance < sums.size(); distance *= 2) {
     for (std::size_t rank = sums.size() - 1; rank >= distance; --rank)
       sums[rank] = kind.combine(sums[rank - distance], sums[rank]);
@@ -116,9 +137,21 @@ Word of_scan(const Kind& kind, std::vector<Word> sums) {
   return sums.back();
 }
 
+/// What the communicator says of its key.
+std::string hint_of(MPI_Comm comm) {
+  MPI_Info info;
+  char value[32] = "";
+  int length = sizeof value, found = 0;
+  MPI_Comm_get_info(comm, &info);
+  MPI_Info_get_string(info, "tasuki_repeatable_reductions", &length, value, &found);
+  MPI_Info_free(&info);
+  return value;
+}
+
 struct Team {
   MPI_Comm comm;
   int rank, size;
+  bool is_exact = false;
 };
 enum Form { kBlocking, kNonblocking, kPersistent };
 struct Case {
@@ -136,6 +169,11 @@ struct Case {
     std::vector<Word> all;
     for (int rank = 0; rank < end; ++rank) all.push_back(input(rank, element));
     return all;
+  }
+  /// Of the first ranks, combined as `order` says, or exactly.
+  Word result(int end, int element, Word (*order)(const Kind&, const std::vector<Word>&)) const {
+    const bool exactly = team.is_exact && kind.exact != nullptr;
+    return exactly ? kind.exact(inputs(end, element)) : order(kind, inputs(end, element));
   }
 };
 
@@ -166,9 +204,10 @@ const std::vector<Word>& expected(Operation operation, const Case& at) {
   const int first = operation == kReduceScatter ? at.team.rank * at.count : 0;
   for (int i = first; result.size() < static_cast<std::size_t>(at.count); ++i) {
     if (operation == kScan || operation == kExscan) {
-      result.push_back(of_scan(at.kind, at.inputs(at.team.rank + (operation == kScan ? 1 : 0), i)));
+      const int end = at.team.rank + (operation == kScan ? 1 : 0);
+      result.push_back(end > 0 ? at.result(end, i, of_scan) : 0);
     } else {
-      result.push_back(of_all(at.kind, at.inputs(at.team.size, i)));
+      result.push_back(at.result(at.team.size, i, of_all));
     }
   }
   return result;
@@ -247,6 +286,7 @@ bool is_right_between(const Team& world, const Kind& kind, MPI_Info info) {
   MPI_Comm_split(world.comm, is_low ? 0 : 1, world.rank, &local);
   MPI_Intercomm_create(local, 0, world.comm, is_low ? lower : 0, 7, &half.comm);
   MPI_Comm_set_info(half.comm, info);
+  half.is_exact = hint_of(half.comm) == "exact";
   MPI_Comm_rank(local, &half.rank);
   MPI_Comm_remote_size(half.comm, &half.size);
   const Case at{half, kind, 5, 0, false, kBlocking};
@@ -254,22 +294,27 @@ bool is_right_between(const Team& world, const Kind& kind, MPI_Info info) {
   std::vector<Word> out, in(5);
   for (int i = 0; i < 5; ++i) out.push_back(at.input(half.rank, i));
   MPI_Allreduce(out.data(), in.data(), 5, kind.type, kind.op, half.comm);
-  for (int i = 0; i < 5; ++i)
-    right &= in[static_cast<std::size_t>(i)] == of_all(kind, at.inputs(half.size, i));
+  for (int i = 0; i < 5; ++i) right &= in[static_cast<std::size_t>(i)] == at.result(half.size, i, of_all);
   MPI_Comm_free(&half.comm);
   MPI_Comm_free(&local);
   return right;
 }
 
-/// What the communicator says of its key.
-std::string hint_of(MPI_Comm comm) {
-  MPI_Info info;
-  char value[32] = "";
-  int length = sizeof value, found = 0;
-  MPI_Comm_get_info(comm, &info);
-  MPI_Info_get_string(info, "tasuki_repeatable_reductions", &length, value, &found);
-  MPI_Info_free(&info);
-  return value;
+/// The last ranks have these vectors, the others zeros of either sign: a digest of the sum.
+void try_spread(const Team& team, int vectors) {
+  constexpr int kCount = 1000;
+  std::vector<double> out, in(kCount);
+  const int number = team.size - 1 - team.rank;
+  for (int i = 0; i < kCount; ++i) {
+    const Word random = mixed(static_cast<Word>(number), static_cast<Word>(i));
+    const double some = std::ldexp(static_cast<double>(random >> 11) - 0x1p52, static_cast<int>(random % 60));
+    out.push_back(number < vectors ? some : random % 2 == 0 ? 0.0 : -0.0);
+  }
+  MPI_Allreduce(out.data(), in.data(), kCount, MPI_DOUBLE, MPI_SUM, team.comm);
+  Word digest = 0;
+  for (const double sum : in) digest = mixed(digest, word_of(sum));
+  if (team.rank == 0)
+    std::printf("spread of %d vectors %016llx\n", vectors, static_cast<unsigned long long>(digest));
 }
 
 /// The hint as MPI has it: a value that is none is ignored, and a duplicate does not inherit it.
@@ -302,13 +347,14 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Info info;
   MPI_Info_create(&info);
-  if (argc > 1) MPI_Info_set(info, "tasuki_repeatable_reductions", "order");
+  if (argc > 1) MPI_Info_set(info, "tasuki_repeatable_reductions", argv[1]);
   std::vector<Kind> kinds = make_kinds();
   std::vector<Team> teams;
   for (const int key : {rank, -rank}) {  // as the ranks are, and in reverse
     Team team{MPI_COMM_NULL, 0, size};
     MPI_Comm_split(MPI_COMM_WORLD, 0, key, &team.comm);
     MPI_Comm_set_info(team.comm, info);
+    team.is_exact = hint_of(team.comm) == "exact";
     MPI_Comm_rank(team.comm, &team.rank);
     teams.push_back(team);
   }
@@ -326,6 +372,7 @@ int main(int argc, char** argv) {
   for (const Kind& kind : kinds) right &= is_right_between(teams[0], kind, info) ? 1 : 0;
   MPI_Allreduce(&right, &between, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (rank == 0) std::printf("between groups 1 %d\n", 1 - between);
+  for (int vectors = 1; vectors <= std::min(size, 3); ++vectors) try_spread(teams[0], vectors);
   if (argc > 1) try_hints();
   for (Team& team : teams) MPI_Comm_free(&team.comm);
   MPI_Op_free(&kinds.back().op);

@@ -71,6 +71,8 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kAllreduce, "hierarchical", "allreduces within nodes and between them"},
     {Operation::kAllreduce, "lanes", "allreduces by slices, within nodes and between them"},
     {Operation::kAllreduce, "single_copy", "allreduces in exposed buffers"},
+    {Operation::kAllreduce, "collect", "exact allreduces of all vectors, at every rank"},
+    {Operation::kAllreduce, "collect_slices", "exact allreduces by slices"},
 
     {Operation::kAlltoall, "pairwise", "all-to-alls, pair by pair"},
     {Operation::kAlltoall, "exchange", "all-to-alls in place, pair by pair"},
@@ -108,6 +110,7 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kExscan, "flag_based", "exclusive scans over the flags of the node segment"},
     {Operation::kExscan, "single_copy", "exclusive scans in exposed buffers"},
     {Operation::kExscan, "hierarchical", "exclusive scans within nodes and between them"},
+    {Operation::kExscan, "collect", "exact exclusive scans of the vectors of all lower ranks"},
 
     {Operation::kGather, "linear", "gathers straight to the root"},
     {Operation::kGather, "binomial", "gathers up a binomial tree"},
@@ -135,6 +138,8 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kReduce, "hierarchical", "reductions within nodes and between them"},
     {Operation::kReduce, "single_copy", "reductions in exposed buffers"},
     {Operation::kReduce, "kept_copy", "reductions of kept copies, at the root"},
+    {Operation::kReduce, "collect", "exact reductions of all vectors, at the root"},
+    {Operation::kReduce, "collect_slices", "exact reductions by slices"},
 
     {Operation::kReduceScatter, "pairwise", "reduce-scatters, pair by pair"},
     {Operation::kReduceScatter, "halving", "reduce-scatters by halves"},
@@ -147,6 +152,7 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kScan, "flag_based", "scans over the flags of the node segment"},
     {Operation::kScan, "single_copy", "scans in exposed buffers"},
     {Operation::kScan, "hierarchical", "scans within nodes and between them"},
+    {Operation::kScan, "collect", "exact scans of the vectors of all lower ranks"},
 
     {Operation::kScatter, "linear", "scatters straight from the root"},
     {Operation::kScatter, "binomial", "scatters down a binomial tree"},

@@ -83,7 +83,7 @@ struct Config {
   std::int64_t scan_algorithm = 0;
   std::int64_t scatter_algorithm = 0;
   std::int64_t scatterv_algorithm = 0;
-  std::int64_t repeatable_reductions = 0;  // 1: all by one order (coll/algorithm/order.hpp)
+  std::int64_t repeatable_reductions = 0;  // a Repeatable
   std::int64_t segment_bytes = 0;  // of the algorithms that cut a message in segments; 0: the cheapest
 
   std::string tuning_file;  // with the machine's parameters (tuning/table.hpp); empty: the built-in ones

@@ -23,8 +23,8 @@ constexpr std::int64_t kGiB = 1024 * kMiB;
 
 constexpr const char* kSwitchItems[] = {"off", "on"};
 constexpr EnumRow kSwitch = {"switch", kSwitchItems, 2};
-constexpr const char* kRepeatableItems[] = {"no", "order"};
-constexpr EnumRow kRepeatable = {"repeatable_reductions", kRepeatableItems, 2};
+constexpr const char* kRepeatableItems[] = {"no", "order", "exact"};  // by Repeatable
+constexpr EnumRow kRepeatable = {"repeatable_reductions", kRepeatableItems, 3};
 constexpr const char* kForeignItems[] = {"refuse", "allow"};
 constexpr EnumRow kForeignRow = {"foreign", kForeignItems, 2};
 // The order is that of Explain.
@@ -242,9 +242,10 @@ constexpr Setting kRows[] = {
     {"TASUKI_REPEATABLE_REDUCTIONS", SettingType::kChoice, &Config::repeatable_reductions, 0,
      kRepeatable.size - 1, &kRepeatable, Change::kAnyTime, Scope::kAllEqual, Verbosity::kUserBasic,
      Part::kCollectives,
-     "whether reductions of as many ranks give the same bits whatever the algorithm and wherever the ranks "
-     "are: order, all are combined in one order; the info key tasuki_repeatable_reductions of a communicator "
-     "goes before it"},
+     "whether reductions give the same bits whatever the algorithm and wherever the ranks are: order, all "
+     "are combined in one order, as long as the number of ranks is the same; exact, sums of floating-point "
+     "numbers are exact and rounded once, whatever the number of ranks, and what cannot be exact is combined "
+     "in one order; the info key tasuki_repeatable_reductions of a communicator goes before it"},
     number("TASUKI_SEGMENT_BYTES", SettingType::kBytes, &Config::segment_bytes, 64, kGiB, Change::kAnyTime,
            Scope::kAllEqual, Verbosity::kTunerDetail, Part::kCollectives,
            "the segments of the algorithms that cut a message in segments; automatic: the cheapest"),

@@ -199,4 +199,35 @@ Cost scan_recursive_doubling_cost(int size, double bytes);
 void exscan_recursive_doubling(Schedule& schedule, Member self, const Reduction& data);
 Cost exscan_recursive_doubling_cost(int size, double bytes);
 
+// Exact reductions: coll/algorithm/collect.cpp. All vectors of an element come together at a rank, in any
+// order, and are combined in one step (Schedule::sum). Messages without elements are not sent.
+// REQUIRES: data.repeatable is kExact.
+
+/// Every rank gets all vectors, by Bruck's allgather. Steps: ceil(log2 P); bytes: n (P-1); reduced: n P. The
+/// result goes to `result`.
+void allreduce_collect(Schedule& schedule, Member self, const Reduction& data, Place result);
+Cost allreduce_collect_cost(int size, double bytes);
+
+/// Every rank gets a slice of all vectors, and hands its slice of the result to all. Steps: 2 (P-1); bytes:
+/// 2 n (P-1)/P; reduced: n.
+void allreduce_collect_slices(Schedule& schedule, Member self, const Reduction& data);
+Cost allreduce_collect_slices_cost(int size, double bytes);
+
+/// The root gets all vectors. Steps: P-1; bytes: n (P-1); reduced: n P.
+void reduce_collect(Schedule& schedule, Member self, int root, const Reduction& data);
+Cost reduce_collect_cost(int size, double bytes);
+
+/// Every rank gets a slice of all vectors, and hands its slice of the result to the root. Steps: 2 (P-1);
+/// bytes: 2 n (P-1)/P; reduced: n.
+void reduce_collect_slices(Schedule& schedule, Member self, int root, const Reduction& data);
+Cost reduce_collect_slices_cost(int size, double bytes);
+
+/// Each rank gets its part of all vectors: reduce_scatter_pairwise() where it is to be exact.
+void reduce_scatter_collect(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts);
+
+/// Every rank gets the vectors of all lower ranks. Steps: P-1; bytes: n (P-1); reduced: n P. `inclusive`: and
+/// adds its own.
+void scan_collect(Schedule& schedule, Member self, const Reduction& data, bool inclusive);
+Cost scan_collect_cost(int size, double bytes);
+
 }  // namespace tasuki

@@ -88,7 +88,9 @@ void add_in_order(Schedule& schedule, Member self, const Reduction& data, const 
 }  // namespace
 
 void reduce_scatter_pairwise(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts) {
-  if (self.size == 1) {
+  if (data.repeatable == Repeatable::kExact) {
+    reduce_scatter_collect(schedule, self, data, parts);
+  } else if (self.size == 1) {
     if (!data.in_place) copy_part(schedule, data.input(), parts, 0);
   } else if (data.commutative) {
     add_as_they_come(schedule, self, data, parts);

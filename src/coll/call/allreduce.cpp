@@ -21,9 +21,7 @@ auto allreduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* d
     if (code != 0) return code;
     execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
     const Reduction data = vector_of(comm, sendbuf, count, *datatype, *op);
-    Problem problem = execution.problem(Operation::kAllreduce, data.count * data.type.size);
-    problem.commutative = data.commutative;
-    plan_chosen(execution, problem, 0, {.vector = data});
+    plan_chosen(execution, execution.problem(Operation::kAllreduce, data), 0, {.vector = data});
     return 0;
   };
 }

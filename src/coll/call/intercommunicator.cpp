@@ -74,7 +74,9 @@ void write_ends(Schedule& ends, const Blocks& out, const Blocks& in, int size, i
 
 Place inter_local_sum(Schedule& schedule, Member self, const Reduction& data) {
   const Place sum = schedule.scratch_elements(data.count, data.type);
-  locally(schedule, [&] { allreduce_recursive_doubling(schedule, self, data, sum); });
+  const auto reduce =
+      data.repeatable == Repeatable::kExact ? allreduce_collect : allreduce_recursive_doubling;
+  locally(schedule, [&] { reduce(schedule, self, data, sum); });
   return sum;
 }
 
@@ -195,7 +197,7 @@ Code plan_inter_reduce(Execution& execution, const void* sendbuf, void* recvbuf,
   if (root == kRoot) {
     schedule.receive(kResult, count, kReduced, 0);
   } else {
-    const Reduction data{.count = count, .type = shape_of(*datatype), .commutative = op->commutative};
+    const Reduction data = vector_of(execution.comm(), sendbuf, count, *datatype, *op);
     const Place sum = inter_local_sum(schedule, execution.self(), data);
     if (execution.self().rank == 0) schedule.send(sum, count, kReduced, root);
   }
@@ -214,7 +216,7 @@ Code plan_inter_allreduce(Execution& execution, const void* sendbuf, void* recvb
   Schedule& schedule = execution.schedule;
   const Member self = execution.self();
   const int remote_size = execution.comm().peers().size();
-  const Reduction data{.count = count, .type = shape_of(*datatype), .commutative = op->commutative};
+  const Reduction data = vector_of(execution.comm(), sendbuf, count, *datatype, *op);
   const Place sum = inter_local_sum(schedule, self, data);
   schedule.receive(kResult, count, kReduced, self.rank % remote_size);
   for (int peer = self.rank; peer < remote_size; peer += self.size) schedule.send(sum, count, kReduced, peer);
@@ -232,7 +234,7 @@ Code plan_inter_reduce_scatter(Execution& execution, const void* sendbuf, void* 
   if (code != 0) return code;
   execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
   Schedule& schedule = execution.schedule;
-  const Reduction data{.count = count, .type = shape_of(*datatype), .commutative = op->commutative};
+  const Reduction data = vector_of(execution.comm(), sendbuf, count, *datatype, *op);
   const Place sum = inter_local_sum(schedule, self, data);
   const Count own = parts.count_of(self.rank);
   if (self.rank != 0) {

@@ -33,7 +33,7 @@ void inter_exchange(Schedule& schedule, Member self, const Blocks& out, const Bl
 /// (coll/check/call_comparison.hpp); `self`: this rank, where it is one of them.
 void write_ends(Schedule& ends, const Blocks& out, const Blocks& in, int size, int self = -1);
 
-/// The local group's sum, in the order of its ranks, in scratch memory at every rank.
+/// The local group's sum, in the order of its ranks or exact, in scratch memory at every rank.
 Place inter_local_sum(Schedule& schedule, Member self, const Reduction& data);
 
 // The plans of the calls on an intercommunicator: check the arguments, fill in the execution's.

@@ -26,9 +26,7 @@ auto reduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* data
     if (code != 0) return code;
     execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
     const Reduction data = vector_of(execution.comm(), sendbuf, count, *datatype, *op);
-    Problem problem = execution.problem(Operation::kReduce, data.count * data.type.size);
-    problem.commutative = data.commutative;
-    plan_chosen(execution, problem, root, {.vector = data});
+    plan_chosen(execution, execution.problem(Operation::kReduce, data), root, {.vector = data});
     return 0;
   };
 }

@@ -23,8 +23,7 @@ Code plan_reduce_scatter(Execution& execution, const void* sendbuf, void* recvbu
   if (code != 0) return code;
   execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
   const Reduction data = vector_of(execution.comm(), sendbuf, count, *datatype, *op);
-  Problem problem = execution.problem(Operation::kReduceScatter, data.count * data.type.size);
-  problem.commutative = data.commutative;
+  Problem problem = execution.problem(Operation::kReduceScatter, data);
   problem.uniform = parts.uniform();
   plan_chosen(execution, problem, 0, {.blocks = parts, .vector = data});
   return 0;

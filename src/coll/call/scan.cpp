@@ -22,9 +22,7 @@ auto scan_plan(Operation operation, const void* sendbuf, void* recvbuf, Count co
     if (code != 0) return code;
     execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
     const Reduction data = vector_of(comm, sendbuf, count, *datatype, *op);
-    Problem problem = execution.problem(operation, data.count * data.type.size);
-    problem.commutative = data.commutative;
-    plan_chosen(execution, problem, 0, {.vector = data});
+    plan_chosen(execution, execution.problem(operation, data), 0, {.vector = data});
     return 0;
   };
 }

@@ -23,7 +23,7 @@ bool is_grid(const Problem& problem) {
 }
 template <int dimensions>
 bool is_grid_and_commutes(const Problem& problem) {
-  return problem.commutative && !problem.repeatable && is_grid<dimensions>(problem);
+  return problem.commutative && problem.repeatable == Repeatable::kNo && is_grid<dimensions>(problem);
 }
 
 /// Several nodes, and several ranks on one. Where something is reduced: in an order that the parts can keep.

@@ -121,7 +121,8 @@ bool has_equal_nodes(const Problem& problem) {
 /// Whether the parts can keep the order that is asked for, if one is: a node has a subtree of the tree of all
 /// ranks. Those of a scan's trees have other ranks.
 bool keeps_order(const Problem& problem) {
-  const bool in_one_order = problem.repeatable && has_order(problem);
+  if (problem.repeatable == Repeatable::kExact) return false;
+  const bool in_one_order = problem.repeatable == Repeatable::kOrder;
   if (!problem.consecutive) return problem.commutative && !in_one_order;
   if (!in_one_order) return true;
   const bool scans = problem.operation == kScan || problem.operation == kExscan;

@@ -25,11 +25,18 @@ constexpr bool always(const Problem&) {
   return true;
 }
 constexpr bool commutes(const Problem& problem) {
-  return problem.commutative && !problem.repeatable;
+  return problem.commutative && problem.repeatable == Repeatable::kNo;
 }
 /// By trees of another order than that of coll/algorithm/order.hpp.
 constexpr bool any_order(const Problem& problem) {
-  return !problem.repeatable;
+  return problem.repeatable == Repeatable::kNo;
+}
+/// By two operands at a time.
+constexpr bool by_pairs(const Problem& problem) {
+  return problem.repeatable != Repeatable::kExact;
+}
+constexpr bool exact(const Problem& problem) {
+  return problem.repeatable == Repeatable::kExact;
 }
 constexpr bool in_place(const Problem& problem) {
   return problem.in_place;
@@ -165,9 +172,10 @@ constexpr Algorithm kAlgorithmEntries[] = {
     {{algorithm_number(kAllgather, "single_copy"), shares_memory, priced<single_copy_allgather_cost>},
      write<single_copy_allgather>},
 
-    {{algorithm_number(kAllreduce, "recursive_doubling"), always, priced<allreduce_recursive_doubling_cost>},
+    {{algorithm_number(kAllreduce, "recursive_doubling"), by_pairs,
+      priced<allreduce_recursive_doubling_cost>},
      write<allreduce_recursive_doubling, kResult>},
-    {{algorithm_number(kAllreduce, "halving_doubling"), always, priced<allreduce_halving_doubling_cost>},
+    {{algorithm_number(kAllreduce, "halving_doubling"), by_pairs, priced<allreduce_halving_doubling_cost>},
      write<allreduce_halving_doubling>},
     {{algorithm_number(kAllreduce, "ring"), commutes, priced<allreduce_ring_cost>}, write<allreduce_ring>},
     kFlags<kAllreduce>,
@@ -189,6 +197,10 @@ constexpr Algorithm kAlgorithmEntries[] = {
      hierarchy::allreduce_by_lanes},
     {{algorithm_number(kAllreduce, "single_copy"), shares_memory, priced<single_copy_allreduce_cost>},
      write<single_copy_allreduce>},
+    {{algorithm_number(kAllreduce, "collect"), exact, priced<allreduce_collect_cost>},
+     write<allreduce_collect, kResult>},
+    {{algorithm_number(kAllreduce, "collect_slices"), exact, priced<allreduce_collect_slices_cost>},
+     write<allreduce_collect_slices>},
 
     {{algorithm_number(kAlltoall, "pairwise"), not_in_place, priced<alltoall_pairwise_cost>},
      write<alltoall_pairwise, kWindowBytes>},
@@ -239,12 +251,13 @@ constexpr Algorithm kAlgorithmEntries[] = {
     {{algorithm_number(kBcast, "kept_copy"), can_be_kept, priced<single_copy_bcast_copy_cost>},
      write<single_copy_bcast_copy>},
 
-    {{algorithm_number(kExscan, "recursive_doubling"), always, priced<exscan_recursive_doubling_cost>},
+    {{algorithm_number(kExscan, "recursive_doubling"), by_pairs, priced<exscan_recursive_doubling_cost>},
      write<exscan_recursive_doubling>},
     kFlags<kExscan>,
     {{algorithm_number(kExscan, "single_copy"), shares_memory, priced<single_copy_exscan_cost>},
      write<single_copy_exscan>},
     kHierarchical<kExscan, hierarchy::exscan, may_call_lanes_in_order>,
+    {{algorithm_number(kExscan, "collect"), exact, priced<scan_collect_cost>}, write<scan_collect, false>},
 
     {{algorithm_number(kGather, "linear"), always, priced<gather_linear_cost>}, write<gather_linear>},
     {{algorithm_number(kGather, "binomial"), always, priced<gather_binomial_cost>}, write<gather_binomial>},
@@ -265,8 +278,8 @@ constexpr Algorithm kAlgorithmEntries[] = {
     kFlags<kGatherv>,
     kHierarchical<kGatherv, hierarchy::gatherv, may_call_parts>,
 
-    {{algorithm_number(kReduce, "binomial"), always, priced<reduce_binomial_cost>}, write<reduce_binomial>},
-    {{algorithm_number(kReduce, "halving"), always, priced<reduce_halving_cost>}, write<reduce_halving>},
+    {{algorithm_number(kReduce, "binomial"), by_pairs, priced<reduce_binomial_cost>}, write<reduce_binomial>},
+    {{algorithm_number(kReduce, "halving"), by_pairs, priced<reduce_halving_cost>}, write<reduce_halving>},
     kFlags<kReduce>,
     {{algorithm_number(kReduce, "knomial_4"), any_order, priced<reduce_knomial_cost, 4>},
      write<reduce_knomial, 4>},
@@ -289,12 +302,15 @@ constexpr Algorithm kAlgorithmEntries[] = {
      write<single_copy_reduce>},
     {{algorithm_number(kReduce, "kept_copy"), can_be_kept, priced<single_copy_reduce_copy_cost>},
      write<single_copy_reduce_copy>},
+    {{algorithm_number(kReduce, "collect"), exact, priced<reduce_collect_cost>}, write<reduce_collect>},
+    {{algorithm_number(kReduce, "collect_slices"), exact, priced<reduce_collect_slices_cost>},
+     write<reduce_collect_slices>},
 
     {{algorithm_number(kReduceScatter, "pairwise"), always, priced<reduce_scatter_pairwise_cost>},
      write<reduce_scatter_pairwise>},
-    {{algorithm_number(kReduceScatter, "halving"), always, priced<reduce_scatter_halving_cost>},
+    {{algorithm_number(kReduceScatter, "halving"), by_pairs, priced<reduce_scatter_halving_cost>},
      write<reduce_scatter_halving>},
-    {{algorithm_number(kReduceScatter, "recursive_doubling"), always,
+    {{algorithm_number(kReduceScatter, "recursive_doubling"), by_pairs,
       priced<reduce_scatter_recursive_doubling_cost>},
      write<reduce_scatter_recursive_doubling>},
     kFlags<kReduceScatter>,
@@ -303,12 +319,13 @@ constexpr Algorithm kAlgorithmEntries[] = {
      write<single_copy_reduce_scatter>},
     kHierarchical<kReduceScatter, hierarchy::reduce_scatter, may_call_lanes>,
 
-    {{algorithm_number(kScan, "recursive_doubling"), always, priced<scan_recursive_doubling_cost>},
+    {{algorithm_number(kScan, "recursive_doubling"), by_pairs, priced<scan_recursive_doubling_cost>},
      write<scan_recursive_doubling>},
     kFlags<kScan>,
     {{algorithm_number(kScan, "single_copy"), shares_memory, priced<single_copy_scan_cost>},
      write<single_copy_scan>},
     kHierarchical<kScan, hierarchy::scan, may_call_lanes_in_order>,
+    {{algorithm_number(kScan, "collect"), exact, priced<scan_collect_cost>}, write<scan_collect, true>},
 
     {{algorithm_number(kScatter, "linear"), always, priced<scatter_linear_cost>}, write<scatter_linear>},
     {{algorithm_number(kScatter, "binomial"), always, priced<scatter_binomial_cost>},

@@ -28,9 +28,12 @@ struct TimeText {
 /// Of a selection that is told: its number of ranks and so on, as the line differs by.
 auto case_of(const Problem& problem, const Selection& selection) {
   const int octave = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(problem.bytes)));
-  return SelectionExplainer::Case{
-      problem.size,       problem.nodes, octave, problem.blocking ? 1 : 0, problem.repeatable ? 1 : 0,
-      selection.algorithm};
+  return SelectionExplainer::Case{problem.size,
+                                  problem.nodes,
+                                  octave,
+                                  problem.blocking ? 1 : 0,
+                                  static_cast<int>(problem.repeatable),
+                                  selection.algorithm};
 }
 
 }  // namespace
@@ -54,7 +57,9 @@ void SelectionExplainer::chosen(const Problem& problem, const Selection& selecti
   std::fprintf(stderr, "tasuki: rank %d: %s%s of %lld bytes among %d ranks%s%s: %s%s%s, predicted %s; %s\n",
                rank_, problem.blocking ? "" : "nonblocking ", operation_row(problem.operation).name,
                static_cast<long long>(problem.bytes), problem.size, nodes,
-               problem.repeatable && has_order(problem) ? ", in one order" : "",
+               problem.repeatable == Repeatable::kExact   ? ", exact"
+               : problem.repeatable == Repeatable::kOrder ? ", in one order"
+                                                          : "",
                algorithm_table()[static_cast<std::size_t>(selection.algorithm)].name, segments,
                selection.wanted ? " (wanted)" : "", TimeText(selection.predicted_ns).text, runner_up);
   if (cases_.size() == kCasesMax)

@@ -80,6 +80,9 @@ std::vector<BufferUse> Execution::buffer_uses() const {
         add(step.from, step.count, step.type, step.block, false);
         add(step.to, step.to_count, step.to_type, step.to_block, true);
         break;
+      case Step::Action::kSum:
+        add(step.to, step.count, step.type, step.block, true);
+        break;
       default:  // comparisons; with TASUKI_CHECK=2 there are no single-copy schedules
         break;
     }

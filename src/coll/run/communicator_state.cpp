@@ -28,10 +28,12 @@ void set_flag_limits(NodeSegment& segment) {
   Problem any = problem_of(segment.comm(), Operation::kBarrier, 0, CollectiveForm::kBlocking);
   any.node_segment = true;
   any.flags = true;
+  any.repeatable = segment.comm().repeatable();
   NodeSegment::Explain explain;
   if (collectives.selector.explains()) {
-    explain = [&collectives, &segment, any](FlagOperation operation, Count bytes) {
+    explain = [&collectives, &segment, any](FlagOperation operation, Count bytes, Repeatable repeatable) {
       Problem now = any;
+      now.repeatable = repeatable;
       now.near_lines = segment.near_lines();
       explain_flag_collective(now, operation, bytes, collectives.selector);
     };
@@ -82,7 +84,7 @@ Hierarchy* hierarchy_of(Comm& comm) {
   Hierarchy* hierarchy = is_known ? comm.slots.get(kHierarchySlot) : make_hierarchy(comm);
   // A hint may have come since the last call.
   if (hierarchy != nullptr)
-    hierarchy->node().repeatable = hierarchy->lane().repeatable = comm.is_repeatable() ? 1 : 0;
+    hierarchy->node().repeatable_hint = hierarchy->lane().repeatable_hint = comm.repeatable();
   return hierarchy;
 }
 

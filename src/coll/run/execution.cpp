@@ -12,6 +12,7 @@
 #include "object/topology.hpp"
 #include "p2p/core_calls.hpp"
 #include "p2p/message_requests.hpp"
+#include "reduction/exact.hpp"
 
 namespace tasuki {
 namespace {
@@ -73,9 +74,15 @@ Problem Execution::problem(Operation operation, Count bytes) const {
   return problem_of(*comm_, operation, bytes, form_);
 }
 
+Problem Execution::problem(Operation operation, const Reduction& vector) const {
+  Problem problem = this->problem(operation, vector.count * vector.type.size);
+  problem.commutative = vector.commutative;
+  problem.repeatable = vector.repeatable;
+  return problem;
+}
+
 Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm form) {
   Problem problem{.operation = operation, .size = comm.size(), .bytes = bytes};
-  problem.repeatable = comm.is_repeatable();
   problem.blocking = form == CollectiveForm::kBlocking;
   const NodeMap& nodes = node_map(comm);
   problem.nodes = nodes.nodes();
@@ -93,11 +100,12 @@ Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm 
 
 Reduction vector_of(const Comm& comm, const void* sendbuf, Count count, const Datatype& datatype,
                     const Op& op) {
+  const Repeatable repeatable = repeatable_for(comm.repeatable(), op, datatype);
   return {.count = count,
           .type = shape_of(datatype),
           .in_place = sendbuf == kInPlace,
-          .commutative = op.commutative && !comm.is_repeatable(),
-          .repeatable = comm.is_repeatable()};
+          .commutative = op.commutative && repeatable == Repeatable::kNo,
+          .repeatable = repeatable};
 }
 
 void plan_chosen(Execution& execution, const Problem& problem, int root, const CallData& data) {
@@ -224,6 +232,9 @@ void Execution::run_step(const Step& step) {
     case Step::Action::kCopy:
       copy_step(step);
       return;
+    case Step::Action::kSum:
+      sum_step(step);
+      return;
     case Step::Action::kSign:
       sign_step(step);
       return;
@@ -247,6 +258,17 @@ void Execution::reduce_step(const Step& step) {
 /// What is combined without the process lock: none of it by a user's operation, which lets go of it itself.
 Count Execution::bytes_to_combine(Count count, const Datatype& type) const {
   return arguments.op->function == nullptr ? count * type.size : 0;
+}
+
+void Execution::sum_step(const Step& step) {
+  const Datatype& type = datatype(step.type, step.block);
+  const Count bytes = step.count * type.size;
+  vectors_.clear();
+  for (Count vector = 0; vector < step.to_count; ++vector)
+    vectors_.push_back(address(step.from + vector * bytes));
+  const Progress::Release released(*process_.progress, step.to_count * bytes);
+  find_exact_kernel(*arguments.op, type)(vectors_.data(), vectors_.size(), address(step.to),
+                                         static_cast<std::size_t>(step.count));
 }
 
 void Execution::copy_step(const Step& step) {

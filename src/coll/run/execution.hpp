@@ -99,6 +99,7 @@ class Execution : public BoundSchedule {
 
   /// problem_of() this one.
   Problem problem(Operation operation, Count bytes) const;
+  Problem problem(Operation operation, const Reduction& vector) const;
 
   /// Keeps the datatypes and the operation alive until close(): for a call that returns before it is over.
   void retain_arguments();
@@ -148,6 +149,7 @@ class Execution : public BoundSchedule {
   bool look_for_ends();
   void reduce_step(const Step& step);
   Count bytes_to_combine(Count count, const Datatype& type) const;
+  void sum_step(const Step& step);
   void copy_step(const Step& step);
   void sign_step(const Step& step);
   void compare_step(const Step& step);
@@ -166,6 +168,7 @@ class Execution : public BoundSchedule {
   void check_length(const Step& step);
   void look_for_cuts();
   void sample_lines(Step::Action next);
+  void sum_inputs(const Step& step, Count first, const ExposedBuffers::Bytes& to);
   void combine(const Step& step, const ExposedBuffers::Bytes& left, const ExposedBuffers::Bytes& right,
                const ExposedBuffers::Bytes& to);
 
@@ -181,6 +184,7 @@ class Execution : public BoundSchedule {
   std::unique_ptr<DataFlow> flow_;              // of schedules that follow data; null until there is one
   bool flow_is_prepared_ = false;               // for this one, however often it is started
   std::vector<std::uint32_t> steps_under_way_;  // of these: whose the messages are
+  std::vector<const void*> vectors_;            // that are summed
   std::vector<Object*> retained_;
   std::unique_ptr<hierarchy::RecordedCall> recorded_;  // has this one's own schedule meanwhile
   Hierarchy* called_on_ = nullptr;
@@ -191,12 +195,13 @@ class Execution : public BoundSchedule {
   };
   NodeSegment* segment_ = nullptr;  // null in all others
   ExposedBuffers exposed_;
-  std::size_t await_ = 0, await_end_ = 0;  // the steps of the round whose awaits are not known to hold
-  int await_member_ = 0;                   // of a step that awaits everyone: the next to look at
-  bool may_sleep_ = false;                 // the awaited rank has to know it
-  bool has_cut_ = false;                   // what it pushed was too long
-  std::uint64_t looked_at_ = 0;            // the collective in which a line was sampled last
-  std::vector<Operands> operands_;         // of the group that runs
+  std::size_t await_ = 0, await_end_ = 0;      // the steps of the round whose awaits are not known to hold
+  int await_member_ = 0;                       // of a step that awaits everyone: the next to look at
+  bool may_sleep_ = false;                     // the awaited rank has to know it
+  bool has_cut_ = false;                       // what it pushed was too long
+  std::uint64_t looked_at_ = 0;                // the collective in which a line was sampled last
+  std::vector<Operands> operands_;             // of the group that runs
+  std::vector<ExposedBuffers::Bytes> inputs_;  // of its sums
 };
 
 /// The request of a nonblocking or persistent collective.

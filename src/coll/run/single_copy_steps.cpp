@@ -10,6 +10,7 @@
 #include "object/objects.hpp"
 #include "p2p/large/large.hpp"
 #include "p2p/point_to_point.hpp"
+#include "reduction/exact.hpp"
 
 namespace tasuki {
 namespace {
@@ -149,6 +150,7 @@ std::size_t Execution::run_single_copy_step(std::size_t index) {
       break;
     case Step::Action::kMove:
     case Step::Action::kCombine:
+    case Step::Action::kSumInputs:
       run_group(index);
       return index + step.group;
     default:
@@ -162,12 +164,15 @@ void Execution::run_group(std::size_t first) {
   const Step* steps = &schedule.steps[first];
   const std::size_t size = steps[0].group + std::size_t{1};
   operands_.clear();
+  inputs_.clear();
   for (std::size_t number = 0; number < size; ++number) {
     const Step& step = steps[number];
     check_length(step);
     const Count bytes = step.count * step.element_bytes;
     Operands found{.from = find(step.from, bytes), .to = find(step.to, bytes), .with = {}};
     if (step.action == Step::Action::kCombine) found.with = find(step.with, bytes);
+    while (step.action == Step::Action::kSumInputs && static_cast<Count>(inputs_.size()) < step.to_count)
+      inputs_.push_back(find({Space::kInput, step.from.offset, static_cast<int>(inputs_.size())}, bytes));
     operands_.push_back(found);
   }
   if (!may_run_group(steps)) return;
@@ -190,6 +195,8 @@ void Execution::run_group(std::size_t first) {
       const ExposedBuffers::Bytes to = part(all.to, step.to);
       if (step.action == Step::Action::kMove) {
         move_bytes(from, to);
+      } else if (step.action == Step::Action::kSumInputs) {
+        sum_inputs(step, begin, to);
       } else {
         combine(step, from, part(all.with, step.with), to);
       }
@@ -241,6 +248,22 @@ void Execution::look_for_cuts() {
     note(process_.fail(kErrTruncate, "rank %d sends more bytes to rank %d than that has room to receive",
                        member, comm_->rank));
   }
+}
+
+/// Of one piece, which begins with the element `first`.
+void Execution::sum_inputs(const Step& step, Count first, const ExposedBuffers::Bytes& to) {
+  Count bytes = to.bytes;
+  vectors_.clear();
+  for (Count member = 0; member < step.to_count; ++member) {
+    const ExposedBuffers::Bytes input = ExposedBuffers::part_of(inputs_[static_cast<std::size_t>(member)],
+                                                                first * step.element_bytes, to.bytes);
+    if (input.at == nullptr) return;
+    bytes = std::min(bytes, input.bytes);
+    vectors_.push_back(input.at);
+  }
+  if (to.at == nullptr || bytes <= 0) return;
+  find_exact_kernel(*arguments.op, datatype(step.type, step.block))(
+      vectors_.data(), vectors_.size(), to.at, static_cast<std::size_t>(bytes / step.element_bytes));
 }
 
 /// Of one piece. Elements with gaps are unpacked for it, since exposed buffers are dense.

@@ -68,8 +68,8 @@ struct Reduction {
   Count count = 0;
   TypeShape type = {};
   bool in_place = false;
-  bool commutative = true;  // the operands may be swapped
-  bool repeatable = false;  // combined in the one order of coll/algorithm/order.hpp; not commutative
+  bool commutative = true;                  // the operands may be swapped
+  Repeatable repeatable = Repeatable::kNo;  // kOrder: not commutative. kExact: elements are dense
 
   Place input() const { return {in_place ? Space::kReceive : Space::kSend, 0}; }
   friend bool operator==(const Reduction&, const Reduction&) = default;

@@ -39,8 +39,10 @@ void Dependencies::find(const Schedule& schedule, const ShapeOf& shape_of) {
       ++round_end;
     }
     const Step& step = schedule.steps[step_];
-    if (step.action != Step::Action::kReceive)
-      use(parts_of(step.from), step.from, step.count, shape_of(step.type, step.block), false);
+    if (step.action != Step::Action::kReceive) {
+      const Count vectors = step.action == Step::Action::kSum ? step.to_count : 1;
+      use(parts_of(step.from), step.from, vectors * step.count, shape_of(step.type, step.block), false);
+    }
     if (step.action == Step::Action::kCopy) {
       use(parts_of(step.to), step.to, step.to_count, shape_of(step.to_type, step.to_block), true);
     } else if (step.action != Step::Action::kSend) {

@@ -25,6 +25,11 @@ void Schedule::reduce(Place from, Place to, Count count, ElementType type) {
   steps.push_back({Step::Action::kReduce, type, type, -1, from, to, count, count, -1, -1});
 }
 
+void Schedule::sum(Place from, int vectors, Place to, Count count, ElementType type) {
+  if (count == 0) return;
+  steps.push_back({Step::Action::kSum, type, type, -1, from, to, count, vectors, -1, -1});
+}
+
 void Schedule::copy(Place from, Count count, ElementType type, Place to, Count to_count, ElementType to_type,
                     int block, int to_block) {
   if (count == 0 && to_count == 0) return;
@@ -63,6 +68,18 @@ void Schedule::combine(Place left, Place right, Place to, Count count, ElementTy
                    .to = to,
                    .count = count,
                    .with = right,
+                   .element_bytes = element_bytes});
+}
+
+void Schedule::sum_inputs(Count offset, int members, Place to, Count count, ElementType type,
+                          Count element_bytes) {
+  if (count == 0) return;
+  steps.push_back({.action = Step::Action::kSumInputs,
+                   .type = type,
+                   .from = {Space::kInput, offset, 0},
+                   .to = to,
+                   .count = count,
+                   .to_count = members,
                    .element_bytes = element_bytes});
 }
 

@@ -128,15 +128,18 @@ struct Step {
     kReceive,
     kReduce,
     kCopy,
+    kSum,   // `to` = `to_count` vectors of `count` elements, the one after the other from `from` on, combined
+            // by an exact operation (reduction/exact.hpp)
     kSign,  // `count` is an Evidence, also in kCompare
     kCompare,
-    kCall,     // part `count` of a blocking hierarchical collective (coll/hierarchy/calls.hpp)
-    kOffer,    // expose the buffers and publish phase 1
-    kSignal,   // phase `count`
-    kAwait,    // the round lasts until `peer`, or everyone where it is kEveryone, has reached phase `count`
-    kMove,     // `count` * `element_bytes` from `from` to `to`: exposed buffers, or bytes in scratch memory
-    kCombine,  // `to` = `from` op `with`: `count` elements of `type`, dense, in exposed buffers or pieces
-    kAccept,   // what others wrote to exposed buffers that are staged goes to the user's buffers
+    kCall,       // part `count` of a blocking hierarchical collective (coll/hierarchy/calls.hpp)
+    kOffer,      // expose the buffers and publish phase 1
+    kSignal,     // phase `count`
+    kAwait,      // the round lasts until `peer`, or everyone where it is kEveryone, has reached phase `count`
+    kMove,       // `count` * `element_bytes` from `from` to `to`: exposed buffers, or bytes in scratch memory
+    kCombine,    // `to` = `from` op `with`: `count` elements of `type`, dense, in exposed buffers or pieces
+    kSumInputs,  // `to` = the inputs of the first `to_count` members, each from `from` on, as kSum does it
+    kAccept,     // what others wrote to exposed buffers that are staged goes to the user's buffers
   };
   static constexpr int kEveryone = -1;
   Action action = Action::kCopy;
@@ -188,6 +191,7 @@ struct Schedule {
   void receive(Place to, Count count, ElementType type, int peer) { receive(to, count, type, peer, peer); }
   void receive(Place to, Count count, ElementType type, int peer, int block);
   void reduce(Place from, Place to, Count count, ElementType type);
+  void sum(Place from, int vectors, Place to, Count count, ElementType type);
   void copy(Place from, Count count, ElementType type, Place to, Count to_count, ElementType to_type,
             int block = -1) {
     copy(from, count, type, to, to_count, to_type, block, block);
@@ -216,6 +220,8 @@ struct Schedule {
   void await_everyone(int phase) { await(Step::kEveryone, phase); }
   void move(Place from, Place to, Count count, Count element_bytes = 1);
   void combine(Place left, Place right, Place to, Count count, ElementType type, Count element_bytes);
+  /// All that are in one group have the same `offset`.
+  void sum_inputs(Count offset, int members, Place to, Count count, ElementType type, Count element_bytes);
   void accept();
 
   /// What is added between the two is a group of steps.

@@ -4,8 +4,8 @@
 // Each member writes what the others need into its own memory, and reads what it needs from theirs: nothing
 // is handed on, so each takes one line (or as many as the data has) from one processor to another and no
 // more. A reduction runs over all vectors from the last rank's to the first's, or, where it is to be
-// repeatable, by the tree of coll/algorithm/order.hpp, at every rank that wants the result: so the order of
-// ranks is kept, and all get the same bits.
+// repeatable, by the tree of coll/algorithm/order.hpp or exactly (reduction/exact.hpp), at every rank that
+// wants the result: so the order of ranks is kept, and all get the same bits.
 //
 // Whether a collective is flag-based follows from the bytes that a member shows, which all ranks know alike.
 // The entries of api.hpp ask here first, and plan a schedule where the answer is no. What is wrong with a

@@ -3,6 +3,7 @@
 #include "coll/algorithm/order.hpp"
 #include "coll/check/arguments.hpp"
 #include "coll/shm/flag_collectives.hpp"
+#include "reduction/exact.hpp"
 
 namespace tasuki {
 namespace {
@@ -21,7 +22,7 @@ Leaves leaves_of_scan(int members) {
 
 /// The vectors as they lie packed on the node segment, and how they are combined, into a result that is
 /// laid out as the user's datatype says: from the last operand to the first, or, where that is to be
-/// repeatable, in the order of coll/algorithm/order.hpp.
+/// repeatable, in the order of coll/algorithm/order.hpp, or exactly (reduction/exact.hpp).
 class Vectors {
  public:
   Vectors(Comm& comm, NodeSegment& segment, const Op& op, Datatype& datatype)
@@ -30,6 +31,8 @@ class Vectors {
       kernel_ = segment.kernel(op, datatype);
     if (datatype.alignment > kLineAlignment) [[unlikely]]
       padding_ = kLineAlignment;
+    if (comm.repeatable() != Repeatable::kNo) [[unlikely]]
+      way_ = way_of(comm);
   }
 
   /// Gets ready to combine `count` elements. Returns 0, or the error of an operation that does not fit the
@@ -40,8 +43,7 @@ class Vectors {
     return prepare_scratch(count);
   }
 
-  /// Of two members both orders are the same.
-  bool takes_tree() const { return segment_.size() > 2 && comm_.is_repeatable(); }
+  bool takes_tree() const { return way_ == Repeatable::kOrder; }
   bool need_copies() const { return kernel_ == nullptr; }
 
   /// Writes this rank's vector where the others will see it. Returns where that is.
@@ -68,7 +70,8 @@ class Vectors {
                                       const Of& of) const {
     if (kernel_ == nullptr) [[unlikely]]
       return combine_copies(leaves(members), 0, leaves(members).count, result, 0, of);
-    if (takes_tree()) [[unlikely]] {
+    if (way_ != Repeatable::kNo) [[unlikely]] {
+      if (!takes_tree()) return combine_exactly(members, result, of);
       const std::byte* sum = combine_by_kernel(leaves(members), result, of);
       if (sum != result.buffer()) unpack_inline(result, sum, result.bytes());
       return;
@@ -83,6 +86,20 @@ class Vectors {
   }
 
  private:
+  /// Of two members both orders are the same.
+  [[gnu::noinline]] Repeatable way_of(const Comm& comm) const {
+    const Repeatable way = repeatable_for(comm.repeatable(), op_, datatype_);
+    return way == Repeatable::kOrder && comm.size() <= 2 ? Repeatable::kNo : way;
+  }
+
+  template <class Of>
+  [[gnu::noinline]] void combine_exactly(int members, const Piece& result, const Of& of) const {
+    std::vector<const void*> vectors;
+    for (int member = 0; member < members; ++member) vectors.push_back(of(member));
+    find_exact_kernel(op_, datatype_)(vectors.data(), vectors.size(), result.buffer(),
+                                      static_cast<std::size_t>(result.count));
+  }
+
   /// Returns where the sum is: at the result, or where a member shows it. On the left is what there is so
   /// far; on the right come blocks of 2^k leaves, the next larger ones that make up the rest.
   template <class Of>
@@ -166,6 +183,7 @@ class Vectors {
   const Op& op_;
   Datatype& datatype_;
   ReductionKernel kernel_ = nullptr;  // null: by copies in scratch memory
+  Repeatable way_ = Repeatable::kNo;  // in which they are combined
   Count padding_ = 0;                 // at most, before a vector
   std::byte* scratch_ = nullptr;      // for the left operands
 };
@@ -175,6 +193,12 @@ bool are_wrong(const void* sendbuf, const void* recvbuf, Count count, const Data
   if (recvbuf == kInPlace) [[unlikely]]
     return true;
   return sendbuf == recvbuf && count * datatype.size > 0;
+}
+
+bool takes_flags(const Comm& comm, NodeSegment& segment, FlagOperation operation, Count bytes, const Op& op,
+                 const Datatype& datatype) {
+  return segment.takes_flags(operation, bytes,
+                             [&] { return repeatable_for(comm.repeatable(), op, datatype); });
 }
 
 /// The call ends here, and takes no part.
@@ -201,7 +225,8 @@ void reduce_all(Comm& comm, NodeSegment& segment, FlagOperation operation, const
 bool flag_allreduce(Comm& comm, NodeSegment& segment, const void* sendbuf, void* recvbuf, Count count,
                     Datatype& datatype, const Op& op, Code* code) {
   const Count bytes = inline_bytes(count, datatype.size);
-  if (!segment.takes_flags(FlagOperation::kAllreduce, bytes) || are_wrong(sendbuf, recvbuf, count, datatype))
+  if (!takes_flags(comm, segment, FlagOperation::kAllreduce, bytes, op, datatype) ||
+      are_wrong(sendbuf, recvbuf, count, datatype))
     return false;
   Vectors vectors(comm, segment, op, datatype);
   *code = vectors.prepare(count);
@@ -223,7 +248,7 @@ bool flag_reduce_scatter(Comm& comm, NodeSegment& segment, const void* sendbuf, 
   }
   const Count bytes = inline_bytes(count, datatype.size);
   const Piece result(recvbuf, parts.count_of(segment.rank()), datatype);
-  if (!segment.takes_flags(FlagOperation::kReduceScatter, bytes) ||
+  if (!takes_flags(comm, segment, FlagOperation::kReduceScatter, bytes, op, datatype) ||
       are_wrong(sendbuf, recvbuf, result.count, datatype))
     return false;
   Vectors vectors(comm, segment, op, datatype);
@@ -238,7 +263,7 @@ bool flag_reduce(Comm& comm, NodeSegment& segment, const void* sendbuf, void* re
                  Datatype& datatype, const Op& op, int root, Code* code) {
   const Count bytes = inline_bytes(count, datatype.size);
   const bool is_root = segment.rank() == root;
-  if (!segment.takes_flags(FlagOperation::kReduce, bytes) ||
+  if (!takes_flags(comm, segment, FlagOperation::kReduce, bytes, op, datatype) ||
       (is_root ? are_wrong(sendbuf, recvbuf, count, datatype) : sendbuf == kInPlace))
     return false;
   Vectors vectors(comm, segment, op, datatype);
@@ -268,7 +293,9 @@ bool flag_scan(Comm& comm, NodeSegment& segment, const void* sendbuf, void* recv
   const auto operation = inclusive ? FlagOperation::kScan : FlagOperation::kExscan;
   const int rank = segment.rank();
   const Count results = !inclusive && rank == 0 ? 0 : count;
-  if (!segment.takes_flags(operation, bytes) || are_wrong(sendbuf, recvbuf, results, datatype)) return false;
+  if (!takes_flags(comm, segment, operation, bytes, op, datatype) ||
+      are_wrong(sendbuf, recvbuf, results, datatype))
+    return false;
   Vectors vectors(comm, segment, op, datatype);
   *code = vectors.prepare(count);
   if (*code != 0) return refuse(comm);

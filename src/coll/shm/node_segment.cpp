@@ -261,12 +261,13 @@ void NodeSegment::take_limits() {
   if (explain_) flag_bytes_max_.fill(kNeverByFlags);
 }
 
-bool NodeSegment::takes_flags_and_explains(FlagOperation operation, Count bytes) {
+bool NodeSegment::takes_flags_and_explains(FlagOperation operation, Count bytes, Repeatable repeatable) {
   const auto index = static_cast<std::size_t>(operation);
   if (bytes > explained_bytes_max_[index]) return false;
   const std::uint32_t octave = 1U << std::bit_width(static_cast<std::uint64_t>(bytes));
-  if ((explained_[index] & octave) == 0) explain_(operation, bytes);
-  explained_[index] |= octave;
+  std::uint32_t& explained = explained_[static_cast<std::size_t>(repeatable)][index];
+  if ((explained & octave) == 0) explain_(operation, bytes, repeatable);
+  explained |= octave;
   return true;
 }
 

@@ -189,7 +189,7 @@ class NodeSegment {
   SegmentBlock& own_block() { return *own_; }
 
   /// Tells the user that a collective runs over the flags, of which a member shows so many bytes.
-  using Explain = std::function<void(FlagOperation, Count bytes)>;
+  using Explain = std::function<void(FlagOperation, Count bytes, Repeatable)>;
 
   /// Alike at all members; no collective is flag-based until they are set. Where the user wants explanations,
   /// no collective is within the limits that every call looks at, so that other users pay nothing for them.
@@ -203,9 +203,14 @@ class NodeSegment {
     take_limits();
   }
   bool takes_flags(FlagOperation operation, Count bytes) {
+    return takes_flags(operation, bytes, [] { return Repeatable::kNo; });
+  }
+  /// `repeatable()`: of an operation that reduces.
+  template <class Asked>
+  bool takes_flags(FlagOperation operation, Count bytes, const Asked& repeatable) {
     if (bytes <= flag_bytes_max_[static_cast<std::size_t>(operation)]) [[likely]]
       return true;
-    return explain_ != nullptr && takes_flags_and_explains(operation, bytes);
+    return explain_ != nullptr && takes_flags_and_explains(operation, bytes, repeatable());
   }
 
   /// Whether some of these collectives are flag-based.
@@ -377,7 +382,7 @@ class NodeSegment {
   void tell_lines();
   [[gnu::cold]] void take_lines(std::uint64_t word);
   void take_limits();
-  [[gnu::cold]] bool takes_flags_and_explains(FlagOperation operation, Count bytes);
+  [[gnu::cold]] bool takes_flags_and_explains(FlagOperation operation, Count bytes, Repeatable repeatable);
   void find_kernel(const Op& op, const Datatype& datatype);
   template <class Done>
   bool wait(Done&& done, Progress::Patience& patience);
@@ -402,9 +407,10 @@ class NodeSegment {
   std::array<FlagLimits, 2> limits_;  // far, near
   FlagLimits flag_bytes_max_;
   FlagLimits explained_bytes_max_;
-  Explain explain_;                                         // null: the user wants none
-  std::array<std::uint32_t, kFlagOperations> explained_{};  // a bit for each power of two of bytes shown
-  std::vector<Member> members_;                             // by rank
+  Explain explain_;  // null: the user wants none
+  // By Repeatable: a bit for each power of two of bytes shown.
+  std::array<std::array<std::uint32_t, kFlagOperations>, 3> explained_{};
+  std::vector<Member> members_;  // by rank
   std::uint32_t announced_ = kAwaitsNobody;
   unsigned announced_phase_ = 0;  // of all members
   void* memory_ = nullptr;        // that the own block lies in

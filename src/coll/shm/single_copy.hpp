@@ -3,10 +3,10 @@
 // with its cost beside it. docs/collectives.md has the table.
 //
 // All reduce in the order of ranks, each element at one rank only, and by the tree of
-// coll/algorithm/order.hpp where it is to be repeatable: so they are open to operations that do not commute,
-// and where all get the result they get the same bits. None needs all ranks to have the same kind of memory
-// or datatype; data that is private or has gaps is copied once more (ExposedBuffer in
-// coll/schedule/schedule.hpp).
+// coll/algorithm/order.hpp or exactly (reduction/exact.hpp) where it is to be repeatable: so they are open to
+// operations that do not commute, and where all get the result they get the same bits. None needs all ranks
+// to have the same kind of memory or datatype; data that is private or has gaps is copied once more
+// (ExposedBuffer in coll/schedule/schedule.hpp).
 //
 // Those named ..._copy let the others read a copy that is kept (ExposedBuffer::Use::kKept): its owner need
 // not wait until they have, so ranks may come one by one, and one that only gives may run ahead of the

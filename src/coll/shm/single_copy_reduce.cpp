@@ -1,9 +1,9 @@
 // Reductions in the buffers of ranks that share memory: see coll/shm/single_copy.hpp.
 //
 // A slice is reduced in pieces that stay in the cache, from the highest rank's input to the lowest one's, or,
-// where it is to be repeatable, in the order of coll/algorithm/order.hpp. Where the call is in place, an
-// input and an output are the same memory; so a piece of an output is written only after that piece of the
-// same rank's input has been read, and no rank but the slice's touches either of them.
+// where it is to be repeatable, in the order of coll/algorithm/order.hpp or exactly. Where the call is in
+// place, an input and an output are the same memory; so a piece of an output is written only after that piece
+// of the same rank's input has been read, and no rank but the slice's touches either of them.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -85,7 +85,9 @@ class InputTree {
 /// longer.
 void reduce_inputs(Schedule& schedule, Member self, const Reduction& data, Count offset, Count count,
                    Place to) {
-  if (data.repeatable) {
+  if (data.repeatable == Repeatable::kExact)
+    return schedule.sum_inputs(offset, self.size, to, count, kReduced, data.type.size);
+  if (data.repeatable == Repeatable::kOrder) {
     InputTree(schedule, self, data, offset, count).combine(0, self.size, to, 0);
     return;
   }
@@ -243,6 +245,14 @@ void scan_by_doubling(Schedule& schedule, Member self, const Reduction& data, Sl
   schedule.move(sums[0], output_of(shift) + offset, slice.count, data.type.size);
 }
 
+/// Steps of a group: the same, exact. In place an output is its rank's input: so the last rank's comes first.
+void scan_exactly(Schedule& schedule, Member self, const Reduction& data, Slice slice, int shift) {
+  const Count offset = slice.first * data.type.size;
+  for (int rank = self.size - 1; rank >= shift; --rank)
+    schedule.sum_inputs(offset, rank + 1 - shift, output_of(rank) + offset, slice.count, kReduced,
+                        data.type.size);
+}
+
 }  // namespace
 
 void single_copy_scan(Schedule& schedule, Member self, const Reduction& data) {
@@ -251,7 +261,9 @@ void single_copy_scan(Schedule& schedule, Member self, const Reduction& data) {
   const Slice slice = slice_of(self, data.count, data.type.size);
   const Count offset = slice.first * data.type.size;
   const std::size_t first_step = schedule.begin_pieces();
-  if (data.repeatable) {
+  if (data.repeatable == Repeatable::kExact) {
+    scan_exactly(schedule, self, data, slice, 0);
+  } else if (data.repeatable == Repeatable::kOrder) {
     scan_by_doubling(schedule, self, data, slice, 0);
   } else {
     schedule.move(input_of(0) + offset, output_of(0) + offset, slice.count, data.type.size);
@@ -281,7 +293,9 @@ void single_copy_exscan(Schedule& schedule, Member self, const Reduction& data) 
   const Slice slice = slice_of(self, data.count, data.type.size);
   const Count offset = slice.first * data.type.size;
   const std::size_t first_step = schedule.begin_pieces();
-  if (data.repeatable) {
+  if (data.repeatable == Repeatable::kExact) {
+    scan_exactly(schedule, self, data, slice, 1);
+  } else if (data.repeatable == Repeatable::kOrder) {
     scan_by_doubling(schedule, self, data, slice, 1);
   } else {
     Place sum = piece_room(schedule, data);

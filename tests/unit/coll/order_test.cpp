@@ -1,6 +1,7 @@
 // Repeatable reductions: every algorithm that is valid for them combines the ranks' vectors in the one order
 // of coll/algorithm/order.hpp, which is written down here once more, in another way. The operation is a hash:
-// any other order, or an operand on the other side, gives another result.
+// any other order, or an operand on the other side, gives another result. Of exact reductions each rank's
+// vector has to be in the result once: the operation is the sum.
 #include "coll/algorithm/order.hpp"
 
 #include <gtest/gtest.h>
@@ -32,6 +33,20 @@ void hash_elements(const std::uint8_t* in, std::uint8_t* inout) {
 
 std::uint64_t input_of_rank(int rank, Count element) {
   return hash(static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(element));
+}
+
+void add_elements(const std::uint8_t* in, std::uint8_t* inout) {
+  std::uint64_t left, right;
+  std::memcpy(&left, in, sizeof left);
+  std::memcpy(&right, inout, sizeof right);
+  const std::uint64_t result = left + right;
+  std::memcpy(inout, &result, sizeof result);
+}
+
+std::uint64_t sum_of(int size, Count element) {
+  std::uint64_t sum = 0;
+  for (int rank = 0; rank < size; ++rank) sum += input_of_rank(rank, element);
+  return sum;
 }
 
 /// Level by level.
@@ -71,6 +86,7 @@ struct OrderCase {
   bool shares_memory, in_place;
   Count count;  // of a reduce-scatter: for each rank
   int root;
+  Repeatable repeatable;
 };
 
 class OrderedWorld {
@@ -81,7 +97,7 @@ class OrderedWorld {
                 .size = at_.size,
                 .bytes = 8 * total_,
                 .commutative = false,
-                .repeatable = true,
+                .repeatable = at_.repeatable,
                 .blocking = at_.shares_memory,
                 .node_segment = at_.shares_memory,
                 .nodes = at_.nodes,
@@ -101,13 +117,15 @@ class OrderedWorld {
   }
 
  private:
+  bool is_exact() const { return at_.repeatable == Repeatable::kExact; }
   bool scatters() const { return at_.operation == Operation::kReduceScatter; }
   bool is_in_place(int rank) const {
     return at_.in_place && (at_.operation != Operation::kReduce || rank == at_.root);
   }
 
   void run(const Algorithm& algorithm) {
-    const TypeShape type = kShapes[static_cast<std::size_t>(at_.size + at_.count) % 3];
+    const std::size_t shape = is_exact() ? 0 : static_cast<std::size_t>(at_.size + at_.count) % 3;
+    const TypeShape type = kShapes[shape];
     const Count room = (total_ + 2) * std::abs(type.extent) + 64;
     std::vector<int> node_of;
     for (int rank = 0; rank < at_.size; ++rank) node_of.push_back(rank / problem_.node_ranks_max);
@@ -131,7 +149,7 @@ class OrderedWorld {
                              .type = type,
                              .in_place = is_in_place(rank),
                              .commutative = false,
-                             .repeatable = true};
+                             .repeatable = at_.repeatable};
       algorithm.schedule(r.schedule,
                          {.self = {rank, at_.size},
                           .root = at_.root,
@@ -141,10 +159,11 @@ class OrderedWorld {
                          {.blocks = {.type = type, .count = at_.count}, .vector = vector});
     }
     const auto seed = static_cast<unsigned>(at_.size);
+    const auto combine = is_exact() ? add_elements : hash_elements;
     if (ranks[0].schedule.is_single_copy()) {
-      SingleCopySimulation(ranks, hash_elements, seed).run();
+      SingleCopySimulation(ranks, combine, seed).run();
     } else {
-      Simulation(ranks, hash_elements, seed).run();
+      Simulation(ranks, combine, seed).run();
     }
     for (int rank = 0; rank < at_.size && !testing::Test::HasFailure(); ++rank)
       for (Count i = 0; i < at_.count && has_result(rank); ++i) {
@@ -159,9 +178,10 @@ class OrderedWorld {
     return at_.operation != Operation::kExscan || rank > 0;
   }
   std::uint64_t expected(int rank, Count i) const {
-    if (at_.operation == Operation::kScan) return of_scan(rank, i);
-    if (at_.operation == Operation::kExscan) return of_scan(rank - 1, i);
-    return of_all(at_.size, scatters() ? rank * at_.count + i : i);
+    if (at_.operation == Operation::kScan) return is_exact() ? sum_of(rank + 1, i) : of_scan(rank, i);
+    if (at_.operation == Operation::kExscan) return is_exact() ? sum_of(rank, i) : of_scan(rank - 1, i);
+    const Count element = scatters() ? rank * at_.count + i : i;
+    return is_exact() ? sum_of(at_.size, element) : of_all(at_.size, element);
   }
 
   OrderCase at_;
@@ -171,9 +191,10 @@ class OrderedWorld {
 
 /// The algorithms of the operation that ran: for all numbers of ranks, in memory that they share or not, and
 /// on nodes.
-std::set<std::string> run_all(Operation operation) {
+std::set<std::string> run_all(Operation operation, Repeatable repeatable = Repeatable::kOrder) {
   std::set<std::string> names;
-  for (int size = 1; size <= kSimulatedRanksMax; size = size < 17 ? size + 1 : 2 * size) {
+  const int most = repeatable == Repeatable::kExact ? 9 : kSimulatedRanksMax;
+  for (int size = 1; size <= most; size = size < 17 ? size + 1 : 2 * size) {
     for (const int nodes : {1, 2, 3, 4, size}) {
       for (const bool shares_memory : {false, true}) {
         if (size % nodes != 0 || (shares_memory && (nodes > 1 || size == 1))) continue;
@@ -185,7 +206,8 @@ std::set<std::string> run_all(Operation operation) {
               SCOPED_TRACE(testing::Message()
                            << size << " ranks on " << nodes << " nodes, " << count << " elements, root "
                            << root << (in_place ? ", in place" : "") << (shares_memory ? ", shared" : ""));
-              OrderedWorld({operation, size, nodes, shares_memory, in_place, count, root}).run_all(&names);
+              OrderedWorld({operation, size, nodes, shares_memory, in_place, count, root, repeatable})
+                  .run_all(&names);
               if (testing::Test::HasFailure()) return names;
             }
           }
@@ -219,6 +241,15 @@ TEST(Order, Scan) {
 
 TEST(Order, Exscan) {
   EXPECT_EQ(run_all(Operation::kExscan), (Names{"recursive_doubling", "single_copy"}));
+}
+
+TEST(Exact, EveryVectorIsInTheResultOnce) {
+  const auto names = [](Operation operation) { return run_all(operation, Repeatable::kExact); };
+  EXPECT_EQ(names(Operation::kReduce), (Names{"collect", "collect_slices", "kept_copy", "single_copy"}));
+  EXPECT_EQ(names(Operation::kAllreduce), (Names{"collect", "collect_slices", "single_copy"}));
+  EXPECT_EQ(names(Operation::kReduceScatter), (Names{"pairwise", "single_copy"}));
+  EXPECT_EQ(names(Operation::kScan), (Names{"collect", "single_copy"}));
+  EXPECT_EQ(names(Operation::kExscan), (Names{"collect", "single_copy"}));
 }
 
 }  // namespace

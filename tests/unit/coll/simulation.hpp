@@ -237,6 +237,17 @@ class Simulation {
           combine_(data(rank, step.from, type, i), data(rank, step.to, type, i));
         over(index, number);
         return;
+      case Step::Action::kSum: {
+        EXPECT_NE(step.to.space, Space::kSend);
+        const auto vector_bytes = step.count * type.size;
+        Bytes sum = pack(rank, step.from, step.count, type);
+        for (Count vector = 1; vector < step.to_count; ++vector)
+          for (Count i = 0; i < step.count; ++i)
+            combine_(data(rank, step.from + vector * vector_bytes, type, i), sum.data() + i * type.size);
+        unpack(rank, step.to, step.count, type, sum);
+        over(index, number);
+        return;
+      }
       case Step::Action::kCopy: {
         EXPECT_NE(step.to.space, Space::kSend);
         const TypeShape to_type = shape(rank, step.to_type, step.to_block);
@@ -370,6 +381,8 @@ class CostMeter {
           port.received += bytes_of_step(ranks_[rank], step);
         } else if (step.action == Step::Action::kReduce) {
           port.reduced += bytes_of_step(ranks_[rank], step);
+        } else if (step.action == Step::Action::kSum) {
+          port.reduced += static_cast<double>(step.to_count) * bytes_of_step(ranks_[rank], step);
         }
       }
     }

@@ -219,7 +219,8 @@ class SingleCopySimulation {
       case Step::Action::kAwait:
         return;
       case Step::Action::kMove:
-      case Step::Action::kCombine: {
+      case Step::Action::kCombine:
+      case Step::Action::kSumInputs: {
         const Count piece = step.group == 0 ? step.count : step.piece;
         for (Count begin = 0; begin < step.count;) {
           const Count most = std::min(piece, step.count - begin);
@@ -258,6 +259,7 @@ class SingleCopySimulation {
       settle(index, step.to);
       return;
     }
+    if (step.action == Step::Action::kSumInputs) return sum_inputs(index, step, begin, bytes, to);
     members_[index].reduced += static_cast<double>(bytes);
     const std::uint8_t* with = address(index, step.with, begin * step.element_bytes, bytes);
     if (with == nullptr) return;
@@ -266,6 +268,22 @@ class SingleCopySimulation {
     for (std::size_t i = 0; i < bytes; i += size) combine_(from + i, result.data() + i);
     touch(index, to, bytes, true);
     std::memcpy(to, result.data(), bytes);
+  }
+
+  void sum_inputs(std::size_t index, const Step& step, Count begin, std::size_t bytes, std::uint8_t* to) {
+    const auto size = static_cast<std::size_t>(step.element_bytes);
+    Bytes sum;
+    for (int member = 0; member < step.to_count; ++member) {
+      const Place place{Space::kInput, step.from.offset, member};
+      const std::uint8_t* input = address(index, place, begin * step.element_bytes, bytes);
+      if (input == nullptr) return;
+      touch(index, input, bytes, false);
+      if (member == 0) sum.assign(input, input + bytes);
+      for (std::size_t i = 0; member > 0 && i < bytes; i += size) combine_(input + i, sum.data() + i);
+      members_[index].reduced += static_cast<double>(bytes);
+    }
+    touch(index, to, bytes, true);
+    std::memcpy(to, sum.data(), bytes);
   }
 
   /// The user's own buffer sees what is moved to an exposed buffer that is this rank's alone.
