@@ -168,7 +168,7 @@ class Execution : public BoundSchedule {
   void check_length(const Step& step);
   void look_for_cuts();
   void sample_lines(Step::Action next);
-  void sum_inputs(const Step& step, Count first, const ExposedBuffers::Bytes& to);
+  void sum_inputs(const Step& step, const ExposedBuffers::Bytes& first, const ExposedBuffers::Bytes& to);
   void combine(const Step& step, const ExposedBuffers::Bytes& left, const ExposedBuffers::Bytes& right,
                const ExposedBuffers::Bytes& to);
 
@@ -195,13 +195,12 @@ class Execution : public BoundSchedule {
   };
   NodeSegment* segment_ = nullptr;  // null in all others
   ExposedBuffers exposed_;
-  std::size_t await_ = 0, await_end_ = 0;      // the steps of the round whose awaits are not known to hold
-  int await_member_ = 0;                       // of a step that awaits everyone: the next to look at
-  bool may_sleep_ = false;                     // the awaited rank has to know it
-  bool has_cut_ = false;                       // what it pushed was too long
-  std::uint64_t looked_at_ = 0;                // the collective in which a line was sampled last
-  std::vector<Operands> operands_;             // of the group that runs
-  std::vector<ExposedBuffers::Bytes> inputs_;  // of its sums
+  std::size_t await_ = 0, await_end_ = 0;  // the steps of the round whose awaits are not known to hold
+  int await_member_ = 0;                   // of a step that awaits everyone: the next to look at
+  bool may_sleep_ = false;                 // the awaited rank has to know it
+  bool has_cut_ = false;                   // what it pushed was too long
+  std::uint64_t looked_at_ = 0;            // the collective in which a line was sampled last
+  std::vector<Operands> operands_;         // of the group that runs
 };
 
 /// The request of a nonblocking or persistent collective.

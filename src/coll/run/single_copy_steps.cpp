@@ -150,7 +150,6 @@ std::size_t Execution::run_single_copy_step(std::size_t index) {
       break;
     case Step::Action::kMove:
     case Step::Action::kCombine:
-    case Step::Action::kSumInputs:
       run_group(index);
       return index + step.group;
     default:
@@ -164,15 +163,12 @@ void Execution::run_group(std::size_t first) {
   const Step* steps = &schedule.steps[first];
   const std::size_t size = steps[0].group + std::size_t{1};
   operands_.clear();
-  inputs_.clear();
   for (std::size_t number = 0; number < size; ++number) {
     const Step& step = steps[number];
     check_length(step);
     const Count bytes = step.count * step.element_bytes;
     Operands found{.from = find(step.from, bytes), .to = find(step.to, bytes), .with = {}};
     if (step.action == Step::Action::kCombine) found.with = find(step.with, bytes);
-    while (step.action == Step::Action::kSumInputs && static_cast<Count>(inputs_.size()) < step.to_count)
-      inputs_.push_back(find({Space::kInput, step.from.offset, static_cast<int>(inputs_.size())}, bytes));
     operands_.push_back(found);
   }
   if (!may_run_group(steps)) return;
@@ -195,8 +191,6 @@ void Execution::run_group(std::size_t first) {
       const ExposedBuffers::Bytes to = part(all.to, step.to);
       if (step.action == Step::Action::kMove) {
         move_bytes(from, to);
-      } else if (step.action == Step::Action::kSumInputs) {
-        sum_inputs(step, begin, to);
       } else {
         combine(step, from, part(all.with, step.with), to);
       }
@@ -250,13 +244,14 @@ void Execution::look_for_cuts() {
   }
 }
 
-/// Of one piece, which begins with the element `first`.
-void Execution::sum_inputs(const Step& step, Count first, const ExposedBuffers::Bytes& to) {
+/// Of one piece, the first member's part of which is `first`. REQUIRES: the elements are dense.
+void Execution::sum_inputs(const Step& step, const ExposedBuffers::Bytes& first,
+                           const ExposedBuffers::Bytes& to) {
   Count bytes = to.bytes;
   vectors_.clear();
-  for (Count member = 0; member < step.to_count; ++member) {
-    const ExposedBuffers::Bytes input = ExposedBuffers::part_of(inputs_[static_cast<std::size_t>(member)],
-                                                                first * step.element_bytes, to.bytes);
+  for (int member = 0; member < step.to_count; ++member) {
+    const ExposedBuffers::Bytes input =
+        exposed_.find({Space::kInput, step.from.offset + first.skip, member}, to.bytes);
     if (input.at == nullptr) return;
     bytes = std::min(bytes, input.bytes);
     vectors_.push_back(input.at);
@@ -269,6 +264,7 @@ void Execution::sum_inputs(const Step& step, Count first, const ExposedBuffers::
 /// Of one piece. Elements with gaps are unpacked for it, since exposed buffers are dense.
 void Execution::combine(const Step& step, const ExposedBuffers::Bytes& left,
                         const ExposedBuffers::Bytes& right, const ExposedBuffers::Bytes& to) {
+  if (step.to_count > 0) return sum_inputs(step, left, to);
   const Count bytes = std::min({left.bytes, right.bytes, to.bytes});
   if (left.at == nullptr || right.at == nullptr || to.at == nullptr || bytes <= 0) return;
   Datatype& type = datatype(step.type, step.block);

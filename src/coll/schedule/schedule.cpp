@@ -74,12 +74,13 @@ void Schedule::combine(Place left, Place right, Place to, Count count, ElementTy
 void Schedule::sum_inputs(Count offset, int members, Place to, Count count, ElementType type,
                           Count element_bytes) {
   if (count == 0) return;
-  steps.push_back({.action = Step::Action::kSumInputs,
+  steps.push_back({.action = Step::Action::kCombine,
                    .type = type,
                    .from = {Space::kInput, offset, 0},
                    .to = to,
                    .count = count,
                    .to_count = members,
+                   .with = {Space::kInput, offset, 0},
                    .element_bytes = element_bytes});
 }
 

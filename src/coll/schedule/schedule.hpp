@@ -132,14 +132,15 @@ struct Step {
             // by an exact operation (reduction/exact.hpp)
     kSign,  // `count` is an Evidence, also in kCompare
     kCompare,
-    kCall,       // part `count` of a blocking hierarchical collective (coll/hierarchy/calls.hpp)
-    kOffer,      // expose the buffers and publish phase 1
-    kSignal,     // phase `count`
-    kAwait,      // the round lasts until `peer`, or everyone where it is kEveryone, has reached phase `count`
-    kMove,       // `count` * `element_bytes` from `from` to `to`: exposed buffers, or bytes in scratch memory
-    kCombine,    // `to` = `from` op `with`: `count` elements of `type`, dense, in exposed buffers or pieces
-    kSumInputs,  // `to` = the inputs of the first `to_count` members, each from `from` on, as kSum does it
-    kAccept,     // what others wrote to exposed buffers that are staged goes to the user's buffers
+    kCall,     // part `count` of a blocking hierarchical collective (coll/hierarchy/calls.hpp)
+    kOffer,    // expose the buffers and publish phase 1
+    kSignal,   // phase `count`
+    kAwait,    // the round lasts until `peer`, or everyone where it is kEveryone, has reached phase `count`
+    kMove,     // `count` * `element_bytes` from `from` to `to`: exposed buffers, or bytes in scratch memory
+    kCombine,  // `to` = `from` op `with`: `count` elements of `type`, dense, in exposed buffers or pieces.
+               // Where `to_count` is not 0: the inputs of so many members, each from `from` on, as kSum does
+               // it
+    kAccept,  // what others wrote to exposed buffers that are staged goes to the user's buffers
   };
   static constexpr int kEveryone = -1;
   Action action = Action::kCopy;
@@ -220,7 +221,6 @@ struct Schedule {
   void await_everyone(int phase) { await(Step::kEveryone, phase); }
   void move(Place from, Place to, Count count, Count element_bytes = 1);
   void combine(Place left, Place right, Place to, Count count, ElementType type, Count element_bytes);
-  /// All that are in one group have the same `offset`.
   void sum_inputs(Count offset, int members, Place to, Count count, ElementType type, Count element_bytes);
   void accept();
 

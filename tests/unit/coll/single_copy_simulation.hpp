@@ -219,8 +219,7 @@ class SingleCopySimulation {
       case Step::Action::kAwait:
         return;
       case Step::Action::kMove:
-      case Step::Action::kCombine:
-      case Step::Action::kSumInputs: {
+      case Step::Action::kCombine: {
         const Count piece = step.group == 0 ? step.count : step.piece;
         for (Count begin = 0; begin < step.count;) {
           const Count most = std::min(piece, step.count - begin);
@@ -259,7 +258,7 @@ class SingleCopySimulation {
       settle(index, step.to);
       return;
     }
-    if (step.action == Step::Action::kSumInputs) return sum_inputs(index, step, begin, bytes, to);
+    if (step.to_count > 0) return sum_inputs(index, step, begin, bytes, to);
     members_[index].reduced += static_cast<double>(bytes);
     const std::uint8_t* with = address(index, step.with, begin * step.element_bytes, bytes);
     if (with == nullptr) return;
