@@ -21,7 +21,7 @@
 #   make bench-in-use        data in use, next to others            make past-caches  what such data take to go over
 #   make wheel         a Python wheel of all of it, and its size     make deb          Debian packages
 #   make format        all sources, in place                         make tidy         the style, as a test
-#   make generate      the generated sources, from the standard      make clean        remove build/
+#   make dist          a source archive, in build/dist                make clean        remove build/
 #   make docs          the pages as a site, in build/site            make explain      slow programs, explained
 #   make record-abi    what compiled programs rely on, as it is now  make documents    manual pages, completions
 
@@ -43,7 +43,7 @@ QUIETLY := tools/quietly
 
 .PHONY: help setup build install demo check test test-long conformance bench bench-in-use bench-io bench-io-orders bench-spam \
     bench-spam-lammps bench-hosts bench-kernels bench-npb bench-imb npb-bin predict-programs predict-scaled fortran-calls io-calls fit-collectives \
-    regret regret-hosts network run-ahead past-caches model-lines fabric explain peers wheel deb docs record-abi documents format tidy generate clean
+    regret regret-hosts network run-ahead past-caches model-lines fabric explain peers wheel deb docs record-abi documents format tidy dist clean
 
 help:
 	@sed -n '5,26s/^# *//p' Makefile
@@ -73,7 +73,7 @@ $(BUILD)/release/build.ninja: CMakeLists.txt cmake/install.cmake $(STAMPS)/venv-
     $(if $(filter $(NEED_TESTS),$(MAKECMDGOALS)),$(STAMPS)/system-test)
 	@$(QUIETLY) "configuring" $(LOGS)/configure.log cmake -S . -B $(BUILD)/release -G Ninja \
 	    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_INSTALL_PREFIX=$(TREE) -DCMAKE_INSTALL_LIBDIR=lib \
-	    -DTASUKI_PYTHON=$(IN_VENV)/python
+	    -DTASUKI_PYTHON=$(IN_VENV)/python -DPython3_EXECUTABLE=$(IN_VENV)/python
 	@touch $@
 
 build: $(BUILD)/release/build.ninja
@@ -90,13 +90,10 @@ install: build
 	        DESTDIR="$(DESTDIR)" cmake --install $(BUILD)/release --prefix "$(abspath $(PREFIX))" --strip $$part; \
 	    done'
 
-generate: $(STAMPS)/venv-test
-	@$(QUIETLY) "generating" $(LOGS)/generate.log $(IN_VENV)/python -m bindgen
-
 record-abi: build
 	@$(IN_VENV)/python tests/abi/record.py --prefix $(TREE)
 
-# What the commands say of themselves; the functions' pages come from make generate.
+# What the commands say of themselves.
 documents: build $(STAMPS)/venv-test
 	@PYTHONPATH=tools $(IN_VENV)/python -m documents --prefix $(TREE)
 
@@ -107,9 +104,13 @@ wheel: $(STAMPS)/venv-build
 	    --config-settings=cmake.define.TASUKI_SPAM=ON --config-settings=cmake.define.SPAM_LIBRARIES_INSIDE=ON -w $(BUILD)/wheel .
 	@du -h $(BUILD)/wheel/*.whl
 
+# A source archive of the last commit with the generated files, so that it builds without Python.
+dist: $(STAMPS)/venv-build
+	@PYTHON=$(IN_VENV)/python tools/make-dist $(BUILD)/dist
+
 # Debian packages of the last commit, for the Debian that this runs on.
-deb: $(STAMPS)/system-test $(STAMPS)/system-deb
-	@tools/make-deb $(BUILD)/deb
+deb: $(STAMPS)/system-test $(STAMPS)/system-deb $(STAMPS)/venv-build
+	@PYTHON=$(IN_VENV)/python tools/make-deb $(BUILD)/deb
 
 # The pages as they lie in the repository, so that their links hold; a link that does not is an error.
 docs: tools/site.yml tools/site.css tools/iframe-worker.js tools/requirements-site.txt

@@ -1,4 +1,4 @@
-"""Writes src/binding/abi/{standard,mpich}/generated/: the maps between an ABI and the core.
+"""Writes binding/abi/{standard,mpich}/abi_tables_*.hpp: the maps between an ABI and the core.
 
 Both files offer the same functions, so that the binding is written once: namespace tasuki::abi_standard,
 where every map is the identity, and tasuki::abi_mpich, where it is one load from an array.

@@ -1,4 +1,4 @@
-"""Writes the C entries of MPI: src/binding/generated/entries_*.cpp. Start with generate(), at the end.
+"""Writes the C entries of MPI: binding/entries_*.cpp. Start with generate(), at the end.
 
 An entry checks its arguments, turns handles and constants into the core's, calls one core function and turns
 the results back. The text is the same for both ABIs and is compiled once for each; what differs lies in
@@ -194,7 +194,5 @@ def generate() -> dict[str, str]:
             includes.append("binding/call/tool_call.hpp")
         includes += sorted(output.headers.get(chapter, ()))
         head = HEAD.format(chapter=chapter) + "".join(f'#include "{name}"\n' for name in includes)
-        files[f"src/binding/generated/entries_{chapter}.cpp"] = (
-            f"{head}\nusing namespace tasuki;\n\n" + "\n".join(texts)
-        )
+        files[f"binding/entries_{chapter}.cpp"] = f"{head}\nusing namespace tasuki;\n\n" + "\n".join(texts)
     return files

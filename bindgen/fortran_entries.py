@@ -1,4 +1,4 @@
-"""Writes the entries of the Fortran libraries: src/fortran/generated/. Start with generate(), at the end.
+"""Writes the entries of the Fortran libraries: fortran/*.cpp. Start with generate(), at the end.
 
 An entry is what a compiled Fortran program calls: mpi_send_. All arguments come by reference, the lengths
 of character strings by value at the end. It turns them into C's and calls MPI_Send through the linker, so
@@ -517,10 +517,8 @@ def generate() -> dict[str, str]:
             else:
                 texts.append(entry(procedure, procedure.large_c))
     files = {
-        f"src/fortran/generated/{chapter}.cpp": with_pmpir(
-            HEAD.format(chapter=chapter, include="") + "\n".join(texts)
-        )
+        f"fortran/{chapter}.cpp": with_pmpir(HEAD.format(chapter=chapter, include="") + "\n".join(texts))
         for chapter, texts in sorted(chapters.items())
     }
-    files["src/fortran/generated/by_hand.cpp"] = with_pmpir(by_hand())
+    files["fortran/by_hand.cpp"] = with_pmpir(by_hand())
     return files

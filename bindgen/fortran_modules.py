@@ -385,7 +385,7 @@ def f90_module() -> str:
 
 def generate() -> dict[str, str]:
     fortran_functions.procedures()  # reads the standard
-    folder = "src/fortran/generated/modules"
+    folder = "fortran/modules"
     files = {f"{folder}/mpi.f90": f90_module(), f"{folder}/mpi_f08.f90": f08_module()}
     for abi in constants.ABIS:
         files[f"{folder}/{abi}/mpif.inc"] = mpif(abi)

@@ -1,4 +1,4 @@
-"""Writes the manual pages of all functions, one after the other, into docs/man/generated/functions.man.
+"""Writes the manual pages of all functions, one after the other, into man/functions.man.
 
 When that is installed each page becomes a file (cmake/man-pages.awk); it begins with a line that names it.
 The form without _c has the page, the one with it leads there. Signatures and what parameters mean come from
@@ -18,7 +18,7 @@ from bindgen.fortran_functions import Interface, Procedure
 from bindgen.mpi_functions import Function, Parameter
 from bindgen.roff import flowing, roff
 
-FILE = "docs/man/generated/functions.man"
+FILE = "man/functions.man"
 COLUMNS = 72
 DATE = "June 5, 2025"  # of MPI 5.0
 

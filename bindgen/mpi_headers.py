@@ -1,4 +1,4 @@
-"""Writes the two mpi.h: include/mpi.h (MPI-5.0 standard ABI) and src/binding/abi/mpich/mpi.h (MPICH ABI)."""
+"""Writes the two mpi.h: include/mpi.h (MPI-5.0 standard ABI) and the generated one (MPICH ABI)."""
 
 from __future__ import annotations
 

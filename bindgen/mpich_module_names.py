@@ -1,4 +1,4 @@
-"""Writes src/fortran/generated/mpich_modules.cpp: what programs refer to that were compiled with the modules
+"""Writes fortran/mpich_modules.cpp: what programs refer to that were compiled with the modules
 of MPICH's own Fortran library by gfortran, besides MPI's procedures.
 
 gfortran names a procedure or variable of a module __MODULE_MOD_NAME. MPICH's modules have comparisons of
@@ -116,5 +116,5 @@ def predefined_names() -> str:
 
 def generate() -> dict[str, str]:
     text = HEAD + "\n".join((_comparisons(), _sizes(), _statuses(), _handles())) + "\n#endif\n"
-    folder = "src/fortran/generated"
+    folder = "fortran"
     return {f"{folder}/mpich_modules.cpp": text, f"{folder}/predefined_names.hpp": predefined_names()}

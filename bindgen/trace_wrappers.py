@@ -1,4 +1,4 @@
-"""Writes src/trace/generated/: the functions that the trace records, their wrappers for either ABI, and the
+"""Writes trace/: the functions that the trace records, their wrappers for either ABI, and the
 interposed functions.
 
 A function is recorded when it sends, receives, waits, or may take long. Of the others (MPI_Comm_rank,
@@ -250,7 +250,7 @@ def generate() -> dict[str, str]:
     templates, entries = _wrappers(recorded)
     table = "".join(f"    {entries[function.name]},\n" for function in recorded)
     interposed = "".join(map(_interposed, recorded))
-    place = "src/trace/generated"
+    place = "trace"
     return {
         f"{place}/functions.hpp": (
             HEAD.format(title="Numbers of the functions that the trace records")

@@ -81,12 +81,12 @@ tasuki_link(mpicxx mpic++ ${BINDIR} development)
 tasuki_link(mpifort mpif77 ${BINDIR} development)
 tasuki_link(mpifort mpif90 ${BINDIR} development)
 
-set(GENERATED_MODULES ${PROJECT_SOURCE_DIR}/src/fortran/generated/modules)
+set(GENERATED_MODULES ${TASUKI_GENERATED}/fortran/modules)
 function(tasuki_header PATH NAME DIRECTORY)
   install(FILES ${PATH} RENAME ${NAME} DESTINATION ${ROOT}${INCLUDEDIR}${DIRECTORY} COMPONENT development)
 endfunction()
 tasuki_header(${PROJECT_SOURCE_DIR}/include/mpi.h mpi.h "")
-tasuki_header(${PROJECT_SOURCE_DIR}/src/binding/abi/mpich/mpi.h mpi.h /mpich)
+tasuki_header(${TASUKI_GENERATED}/binding/abi/mpich/mpi.h mpi.h /mpich)
 tasuki_header(${GENERATED_MODULES}/standard/mpif.inc mpif.h "")
 tasuki_header(${GENERATED_MODULES}/mpich/mpif.inc mpif.h /mpich)
 
@@ -167,8 +167,15 @@ if(NOT SKBUILD)
           PATTERN man EXCLUDE PATTERN completion EXCLUDE)
   install(FILES bench/shared_pair.h DESTINATION ${DATADIR}/doc/tasuki/bench COMPONENT documentation)  # of pingpong.c
 
-  # The manual pages are kept together in two files, of commands and of functions.
-  file(GLOB collected CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/generated/*.man)
+  # The manual pages are together in two files: those of commands in the repository, those of functions generated. The
+  # latter tell what the sources of the core check.
+  set(functions ${TASUKI_GENERATED}/man/functions.man)
+  if(TASUKI_BINDGEN)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp ${PROJECT_SOURCE_DIR}/src/api.hpp)
+    add_custom_command(OUTPUT ${functions} DEPENDS ${TASUKI_BINDGEN_INPUTS} ${sources} VERBATIM
+                       COMMAND ${TASUKI_BINDGEN} manual ${TASUKI_GENERATED} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  endif()
+  set(collected ${PROJECT_SOURCE_DIR}/docs/man/generated/commands.man ${functions})
   set(divider ${PROJECT_SOURCE_DIR}/cmake/man-pages.awk)
   add_custom_command(OUTPUT ${MADE}/man.stamp DEPENDS ${collected} ${divider} VERBATIM
                      COMMAND ${CMAKE_COMMAND} -E rm -rf ${MADE}/man

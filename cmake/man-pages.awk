@@ -1,3 +1,3 @@
-# Divides collected manual pages into files: awk -v into=FOLDER -f man-pages.awk docs/man/generated/*.man
+# Divides collected manual pages into files: awk -v into=FOLDER -f man-pages.awk FILE.man ...
 /^\.\\" file / { close(page); page = into "/" $3; next }
 page != "" { print > page }

@@ -3,7 +3,7 @@
 #pragma once
 
 #ifdef TASUKI_ABI_MPICH
-#include "binding/abi/mpich/mpi.h"
+#include "generated/binding/abi/mpich/mpi.h"
 #else
 #include "mpi.h"
 #endif

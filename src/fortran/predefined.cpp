@@ -106,4 +106,4 @@ void mpi_conversion_fn_null_c_(void*, Fint*, MPI_Count*, void*, MPI_Offset*, MPI
 
 }  // extern "C"
 
-#include "fortran/generated/predefined_names.hpp"
+#include "generated/fortran/predefined_names.hpp"

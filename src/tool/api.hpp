@@ -1,8 +1,8 @@
-// The functions of MPI_T (MPI 15.3) as the binding calls them, by rules of their own (bindgen/tool.py):
-// handles are numbers, a string comes without its length, any OUT argument of an info function may be null in
-// MPI but not here, save those of info objects. They return an error class and record no text: no error
-// handler hears of it. The binding checks that MPI_T is initialised and that addresses are not null; it holds
-// Tool::mutex.
+// The functions of MPI_T (MPI 15.3) as the binding calls them, by rules of their own
+// (bindgen/tool_entry_body.py): handles are numbers, a string comes without its length, any OUT argument of
+// an info function may be null in MPI but not here, save those of info objects. They return an error class
+// and record no text: no error handler hears of it. The binding checks that MPI_T is initialised and that
+// addresses are not null; it holds Tool::mutex.
 #pragma once
 
 #include <string>

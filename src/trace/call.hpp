@@ -1,4 +1,4 @@
-// One call of the program's while it runs, for one ABI. The wrappers (generated/wrappers.cpp,
+// One call of the program's while it runs, for one ABI. The wrappers (generated/trace/wrappers.cpp,
 // wrappers_by_hand.cpp) describe it by Call's methods, and it becomes a Record. Compiled once for each ABI,
 // in a namespace of its own (TASUKI_TRACE_ABI).
 //
@@ -14,8 +14,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "trace/generated/functions.hpp"
-#include "trace/generated/tables.hpp"
+#include "generated/trace/functions.hpp"
+#include "generated/trace/tables.hpp"
 #include "trace/recorder.hpp"
 
 namespace tasuki::trace::TASUKI_TRACE_ABI {

@@ -10,7 +10,7 @@
 
 #include <mpi.h>
 
-#include "trace/generated/tables.hpp"
+#include "generated/trace/tables.hpp"
 #include "trace/place/call_site.hpp"
 
 namespace tasuki::trace {

@@ -11,8 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "generated/trace/functions.hpp"
 #include "trace/clock.hpp"
-#include "trace/generated/functions.hpp"
 #include "trace/place/call_site.hpp"
 
 namespace tasuki::trace {

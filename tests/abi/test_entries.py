@@ -19,7 +19,7 @@ from bindgen import mpi_functions  # noqa: E402
 
 PREFIX = Path(os.environ.get("TASUKI_TEST_PREFIX", ROOT / "build/prefix"))
 LIBRARIES = {"standard": PREFIX / "lib/libmpi_abi.so.1", "mpich": PREFIX / "lib/libmpi.so.12"}
-INCLUDE = {"standard": ROOT / "include", "mpich": ROOT / "src/binding/abi/mpich"}
+INCLUDE = {"standard": PREFIX / "include", "mpich": PREFIX / "include/mpich"}
 
 # Functions and variables of the MPICH ABI that its programs find under these names.
 # What is there for the Fortran libraries: a call's site and advice, which they set, and their errors.

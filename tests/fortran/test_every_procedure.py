@@ -15,10 +15,10 @@ import pympistandard
 import pytest
 from conftest import COMPILERS, INTERFACES, flags_of
 
-from bindgen import fortran_functions, fortran_modules
+from bindgen import fortran_entries, fortran_functions, fortran_modules
 
 PROCEDURES = fortran_functions.procedures()
-MODULES = harness.ROOT / "src/fortran/generated/modules"
+MODULES = harness.PREFIX / "share/tasuki/modules"
 FORMS = {
     **INTERFACES,
     "large sections": ["-DUSE_F08", "-DLARGE", "-DSECTIONS"],
@@ -183,14 +183,14 @@ def entries():
     """Every entry in C++: its name -> [(parameter, its type)], without the lengths of strings. A parameter of
     what is written by hand has no name here: it is free to have another than the standard's."""
     found = {}
-    for path in sorted((harness.ROOT / "src/fortran/generated").glob("*.cpp")):
-        for name, parameters in re.findall(r'^extern "C" \w+ (mpi_\w+)\((.*?)\) \{', path.read_text(), re.M):
+    for file, text in sorted(fortran_entries.generate().items()):
+        for name, parameters in re.findall(r'^extern "C" \w+ (mpi_\w+)\((.*?)\) \{', text, re.M):
             one = found.setdefault(name, [])
             for text in parameters.split(", ") if parameters else []:
                 text = re.sub(r"\[.*|\bconst\b", "", text).strip()
                 kind, parameter = re.match(r"(.*?)\*?\s*(\w+)$", text).groups()
                 if kind.strip() != "std::size_t":
-                    one.append(("" if path.stem == "by_hand" else parameter, kind.strip()))
+                    one.append(("" if file.endswith("by_hand.cpp") else parameter, kind.strip()))
     return found
 
 

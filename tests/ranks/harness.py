@@ -190,7 +190,7 @@ def compile_plain(source, name, *flags):
 def compile_for_mpich(source, *flags):
     """A program, or by its flags a library, built for the MPICH ABI as others find it."""
     name = f"{source}-mpich{'.so' if '-shared' in flags else ''}"
-    mpich = (f"-I{ROOT / 'src/binding/abi/mpich'}", f"-I{HERE}", PREFIX / "lib/libmpi.so.12")
+    mpich = (f"-I{PREFIX / 'include/mpich'}", f"-I{HERE}", PREFIX / "lib/libmpi.so.12")
     return compile_plain(HERE / f"{source}.c", name, *flags, *mpich)
 
 
@@ -221,5 +221,5 @@ def compile_stress(abi="standard"):
     more = (folder / "play.cpp", folder / "transfer.cpp", "-std=c++20", "-pthread")
     if abi == "standard":
         return compile_program(folder / "stress.cpp", *more, compiler="mpicxx")
-    mpich = (f"-I{ROOT / 'src/binding/abi/mpich'}", str(PREFIX / "lib/libmpi.so.12"))
+    mpich = (f"-I{PREFIX / 'include/mpich'}", str(PREFIX / "lib/libmpi.so.12"))
     return compile_program(folder / "stress.cpp", *more, *mpich, compiler=shutil.which("c++"))

@@ -20,6 +20,7 @@ CONSTANT = re.compile(r"(?:inline|constinit|constexpr)\b[^=(]*?(\w+)\s*(?:\[[^]]
 # Files of which a program has either: the two ABIs, and SPAM with its counters read or modelled.
 ALTERNATIVES = [
     ("src/binding/abi/standard/", "src/binding/abi/mpich/"),
+    ("generated/binding/abi/standard/", "generated/binding/abi/mpich/"),
     ("apps/spam/src/cache.cpp", "apps/spam/model/cache_model.cpp"),
 ]
 
@@ -35,7 +36,7 @@ class Definition:
 def programs(tree):
     """Sets of files that may meet in one program: (its name, the names of its files)."""
     names = [name for name, _ in tree.select(*CPP)]
-    ours = [name for name in names if name.startswith("src/")]
+    ours = [name for name in names if name.startswith(("src/", "generated/"))]
     yield "src", ours
     support = [name for name in names if name.startswith("tests/unit/support/")]
     folders = collections.defaultdict(list)

@@ -2,8 +2,8 @@
 
 Each folder directly below src is a floor; each directory below src that holds sources is a room, and so is a
 floor's own directory. ARCHITECTURE.md's table says which floors a floor includes: exactly those, no more. All
-may include their own floor and `base/` besides, which the table does not repeat. A folder `generated` belongs
-to the room that it lies in.
+may include their own floor and `base/` besides, which the table does not repeat. What bindgen writes
+into generated/binding/ belongs to src/binding/.
 """
 
 import re
@@ -11,6 +11,7 @@ import re
 import rules
 
 FOLDER_FILES_MAX = 25
+PLACES = ("src/", "generated/")
 
 # Folders with more files, and why.
 MORE_FILES = {}
@@ -21,16 +22,16 @@ CIRCLES = {}
 
 def room_of(name):
     """ "p2p/large" for src/p2p/large/large.hpp."""
-    return "/".join(word for word in name.split("/")[1:-1] if word != "generated")
+    return "/".join(name.split("/")[1:-1])
 
 
 def inclusions(tree):
-    """(file, line, included file), both below src, of every #include that names a file of ours."""
+    """(file, line, included file), both below src or generated, of every #include that names one of ours."""
     for name, text in tree.select(*rules.C_FAMILY):
-        if not name.startswith("src/"):
+        if not name.startswith(PLACES):
             continue
         for number, target in rules.includes(text):
-            included = f"src/{target[1:-1]}"
+            included = target[1:-1] if target[1:].startswith("generated/") else f"src/{target[1:-1]}"
             if target[0] == '"' and included in tree.files:
                 yield name, number, included
 
@@ -88,7 +89,7 @@ def table_is_what_is_included(tree):
     """ARCHITECTURE.md's table says of each floor what it includes: all of it, and nothing else."""
     table = table_of(tree.files["ARCHITECTURE.md"])
     needed = {
-        rules.folder_of(name): {} for name, _ in tree.select(*rules.C_FAMILY) if name.startswith("src/")
+        rules.folder_of(name): {} for name, _ in tree.select(*rules.C_FAMILY) if name.startswith(PLACES)
     }
     for name, number, included in inclusions(tree):
         floor, other = rules.folder_of(name), rules.folder_of(included)

@@ -14,7 +14,7 @@ import rules
 FILES_MAX = 6
 LINES_MAX = 200
 
-ENTRY = ("src/binding/generated/entries_p2p.cpp", "PMPI_Send")  # generated: not counted
+ENTRY = ("generated/binding/entries_p2p.cpp", "PMPI_Send")  # generated: not counted
 SHORT_PATH = {
     ENTRY[0]: {
         "PMPI_Send": ("checked_send",),

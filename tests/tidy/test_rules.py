@@ -31,7 +31,7 @@ def house(**files):
         "src/object/object.hpp": "//",
         "src/p2p/request.hpp": '#include "object/comm.hpp"\n',
         "src/p2p/large/large.hpp": '#include "transport/transport.hpp"\n#include "p2p/request.hpp"\n',
-        "src/binding/generated/entry.cpp": '#include "p2p/large/large.hpp"\n',
+        "generated/binding/entry.cpp": '#include "p2p/large/large.hpp"\n',
     }
     tree.update({f"src/{name.replace('__', '/')}.cpp": text for name, text in files.items()})
     return Tree(tree)
@@ -51,9 +51,7 @@ def at_most_25(tree):
 
 def folder_of_files(folder, count, generated=0):
     names = [f"src/{folder}/a{i}.cpp" for i in range(count)]
-    return Tree(
-        dict.fromkeys([*names, *(f"src/{folder}/generated/g{i}.cpp" for i in range(generated))], "//")
-    )
+    return Tree(dict.fromkeys([*names, *(f"generated/{folder}/g{i}.cpp" for i in range(generated))], "//"))
 
 
 def long_function(lines):
@@ -154,14 +152,14 @@ LARGE = '#include "p2p/large/large.hpp"\n'
 SCALARS = '#include "base/types.hpp"\n'
 CALL = '#include "p2p/call/y.cpp"\n'
 OBJECT = '#include "object/comm.hpp"\n'
-ENTRY = '#include "binding/generated/entry.cpp"\n'
+ENTRY = '#include "generated/binding/entry.cpp"\n'
 BAD_AND_GOOD += [
     (one_way, house(object__x=UPWARDS), house(binding__x=UPWARDS)),
     (one_way, house(p2p__x=LARGE), house(p2p__large__x=UPWARDS)),
     (
         one_way,
         house(
-            p2p__large__generated__x=CALL,
+            p2p__large__x=CALL,
             p2p__call__y=LARGE,
         ),
         house(),
@@ -180,7 +178,7 @@ BAD_AND_GOOD += [
     (floor_plan.table_is_what_is_included, house(nowhere__x="//"), house(object__x="//")),
     (
         floor_plan.table_is_what_is_included,
-        Tree({"ARCHITECTURE.md": TABLE, **{name: "//" for name in house().files if name.startswith("src/")}}),
+        Tree({"ARCHITECTURE.md": TABLE, **{name: "//" for name in house().files if name.endswith("pp")}}),
         house(),
     ),
     (

@@ -56,7 +56,7 @@ ONLY = os.environ.get("TASUKI_TIDY_ONLY", "").split()
 
 @pytest.fixture(scope="session")
 def tree():
-    return rules.Tree.of_repository(ROOT)
+    return rules.Tree.of_repository(ROOT, BUILD)
 
 
 def hold(wrong):

@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "base/calls/generated/function_list.hpp"
+#include "generated/base/calls/function_list.hpp"
 
 namespace tasuki {
 

@@ -1,7 +1,7 @@
 // The table's one user.
 #include "base/calls/function.hpp"
 
-#include "base/calls/generated/function_table.hpp"
+#include "generated/base/calls/function_table.hpp"
 
 namespace tasuki {
 

@@ -1,5 +1,5 @@
 // Function: every function of MPI by a number, and what is known of each: what a CallLine (call_board.hpp)
-// holds of its arguments, and how it behaves. Made by bindgen/functions.py from the standard's
+// holds of its arguments, and how it behaves. Made by bindgen/function_table.py from the standard's
 // machine-readable form.
 //
 // Constant data; any thread.
@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "base/calls/generated/function_list.hpp"
+#include "generated/base/calls/function_list.hpp"
 
 namespace tasuki {
 

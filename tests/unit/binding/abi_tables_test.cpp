@@ -8,10 +8,10 @@
 #include "base/error.hpp"
 #include "base/predefined.hpp"
 #include "base/types.hpp"
-#include "binding/abi/mpich/generated/abi_tables_mpich.hpp"
-#include "binding/abi/standard/generated/abi_tables_standard.hpp"
 #include "datatype/datatype.hpp"
 #include "datatype/predefined.hpp"
+#include "generated/binding/abi/mpich/abi_tables_mpich.hpp"
+#include "generated/binding/abi/standard/abi_tables_standard.hpp"
 
 namespace tasuki {
 namespace {

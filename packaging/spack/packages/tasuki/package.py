@@ -27,6 +27,7 @@ class Tasuki(CMakePackage):
     depends_on("ninja", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("python@3.11:", type=("build", "run"))
+    depends_on("py-pympistandard@0.2.0", type="build")  # bindgen makes sources of it
     depends_on("mimalloc@2.0.9:2", type=("link", "run"))  # opened when a job begins, and found by the RPATH
     depends_on("elfutils@0.170:")
     depends_on("libfabric@1.17:", when="+fabric")
@@ -49,6 +50,7 @@ class Tasuki(CMakePackage):
             self.define("CMAKE_INSTALL_LIBDIR", "lib"),
             self.define("TASUKI_BUILD_TESTS", False),
             self.define("TASUKI_PYTHON", self.spec["python"].command.path),
+            self.define("Python3_EXECUTABLE", self.spec["python"].command.path),
             self.define("TASUKI_WRAPPER_CC", self.compiler.cc),
             self.define("TASUKI_WRAPPER_CXX", self.compiler.cxx),
             self.define("TASUKI_WRAPPER_FC", self.compiler.fc or "gfortran"),

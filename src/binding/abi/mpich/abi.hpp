@@ -10,8 +10,8 @@
 
 #include "base/predefined.hpp"
 #include "base/types.hpp"
-#include "binding/abi/mpich/generated/abi_tables_mpich.hpp"
-#include "binding/abi/mpich/mpi.h"
+#include "generated/binding/abi/mpich/abi_tables_mpich.hpp"
+#include "generated/binding/abi/mpich/mpi.h"
 
 namespace tasuki::abi {
 

@@ -1,6 +1,6 @@
 // What the MPICH ABI has beyond MPI 5.0: the functions that MPI 3.0 removed, each its successor under the old
 // name, and the constants that are variables or functions of the library.
-#include "binding/abi/mpich/mpi.h"
+#include "generated/binding/abi/mpich/mpi.h"
 
 extern "C" {
 

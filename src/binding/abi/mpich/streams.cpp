@@ -3,7 +3,7 @@
 // call.
 #include <cstdio>
 
-#include "binding/abi/mpich/mpi.h"
+#include "generated/binding/abi/mpich/mpi.h"
 
 namespace {
 

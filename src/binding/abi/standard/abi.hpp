@@ -13,7 +13,7 @@
 
 #include "base/predefined.hpp"
 #include "base/types.hpp"
-#include "binding/abi/standard/generated/abi_tables_standard.hpp"
+#include "generated/binding/abi/standard/abi_tables_standard.hpp"
 #include "mpi.h"
 
 namespace tasuki::abi {
