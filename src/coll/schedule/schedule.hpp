@@ -140,7 +140,7 @@ struct Step {
     kCombine,  // `to` = `from` op `with`: `count` elements of `type`, dense, in exposed buffers or pieces.
                // Where `to_count` is not 0: the inputs of so many members, each from `from` on, as kSum does
                // it
-    kAccept,  // what others wrote to exposed buffers that are staged goes to the user's buffers
+    kAccept,   // what others wrote to exposed buffers that are staged goes to the user's buffers
   };
   static constexpr int kEveryone = -1;
   Action action = Action::kCopy;
