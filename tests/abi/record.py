@@ -1,18 +1,21 @@
 """What programs rely on once they are compiled: the symbols of the libraries, and what the headers say.
 
-`make record-abi` writes it into tests/abi/record/, which tests/abi/test_record.py compares with. A file has a
-line for each symbol, constant, type, field and function, so that a diff shows what a change does to programs.
+`make record-abi` writes it into tests/abi/record.json.xz, which tests/abi/test_record.py compares with, and
+tells what has changed. A record has a line for each symbol, constant, type, field and function, so that a
+difference shows what a change does to programs.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import lzma
 import re
 import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-RECORD = Path(__file__).resolve().parent / "record"
+RECORD = Path(__file__).resolve().parent / "record.json.xz"
 PREFIX = ROOT / "build/prefix"
 
 # libtasuki_trace.so is not among them: mpiexec preloads that of its own tree, and no program names it.
@@ -147,18 +150,30 @@ def interface_of(prefix: Path, abi: str) -> list[str]:
 
 
 def records(prefix: Path) -> dict[str, list[str]]:
-    """The lines of every file of the record, by its name."""
-    result = {f"{library}.txt": symbols_of(prefix / "lib" / library) for library in LIBRARIES}
-    return result | {f"{abi}-interface.txt": interface_of(prefix, abi) for abi in HEADERS}
+    """The lines of every library and every ABI's headers, by the name of the library or ABI."""
+    result = {library: symbols_of(prefix / "lib" / library) for library in LIBRARIES}
+    return result | {abi: interface_of(prefix, abi) for abi in HEADERS}
+
+
+def recorded() -> dict[str, list[str]]:
+    return json.loads(lzma.decompress(RECORD.read_bytes()))
+
+
+def differences(name: str, before: list[str], now: list[str]) -> str:
+    gone, new = sorted(set(before) - set(now)), sorted(set(now) - set(before))
+    lines = [f"gone from {name}, programs break: {line}" for line in gone]
+    return "\n".join(lines + [f"new in {name}: {line}" for line in new])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--prefix", type=Path, default=PREFIX, help="the installed tree to record")
     prefix = parser.parse_args().prefix
-    RECORD.mkdir(exist_ok=True)
-    for name, lines in records(prefix).items():
-        (RECORD / name).write_text("\n".join(lines) + "\n")
+    before, now = recorded() if RECORD.exists() else {}, records(prefix)
+    RECORD.write_bytes(lzma.compress(json.dumps(now).encode(), preset=9))
+    for name, lines in now.items():
+        if told := differences(name, before.get(name, []), lines):
+            print(told)
 
 
 if __name__ == "__main__":
