@@ -132,7 +132,7 @@ def targets_of(goal, tmp_path):
         ("check", {"build", "demo", "test"}, {"build", "demo", "test"}),
         ("test", {"build", "demo", "test"}, {"build", "demo", "test"}),
         ("test-long", {"build", "deb", "demo", "test", "long"}, {"build", "demo", "test"}),
-        ("deb", {"build", "deb", "test"}, set()),
+        ("deb", {"build", "deb", "test"}, {"build"}),
         ("peers", {"build"}, set()),
     ],
 )

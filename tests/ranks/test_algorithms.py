@@ -68,5 +68,6 @@ def test_every_algorithm_is_right_on_nodes(algorithms_are_right, ranks, nodes, o
 
 def test_each_of_them_ran(ran):
     assert ran, "no test before this one ran any"
-    missing = [name for name, times in ran.items() if times == 0]
+    # Those for exact sums of floating-point numbers run in test_repeatable.py.
+    missing = [name for name, times in ran.items() if times == 0 and "_collect" not in name]
     assert missing == []
