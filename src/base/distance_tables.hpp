@@ -26,9 +26,6 @@ struct DistanceTable {
   Count cooperative_bytes_min;   // from here on both ranks copy
   Count stream_bytes_min;        // what is written for the other rank goes past the caches from here on
   bool streams_far_lines_only;   // and only while lines between the two are found to travel far
-  Count claim_divisor;           // of a cooperative copy: a rank claims this part of what is left at once
-  Count claim_bytes_min;
-  Count claim_bytes_max;
 };
 using DistanceTables = std::array<DistanceTable, kDistances>;
 
@@ -43,22 +40,22 @@ inline constexpr Count kNeverStreamed = INT64_MAX;
 /// lines that travel one after the other (the request, each claim, the end) take about twice as long between
 /// caches of a socket, and four times as long between sockets.
 inline constexpr DistanceTables kIntelTables = {{
-    {kAboveEager, kAboveEager, kAboveEager, kNeverStreamed, false, 3, 16 * kKibi, 256 * kKibi},
-    {kAboveEager, kAboveEager, 32 * kKibi, kNeverStreamed, false, 3, 16 * kKibi, 256 * kKibi},
-    {kAboveEager, kAboveEager, 64 * kKibi, kNeverStreamed, false, 3, 32 * kKibi, 256 * kKibi},
+    {kAboveEager, kAboveEager, kAboveEager, kNeverStreamed, false},
+    {kAboveEager, kAboveEager, 32 * kKibi, kNeverStreamed, false},
+    {kAboveEager, kAboveEager, 64 * kKibi, kNeverStreamed, false},
 }};
 /// Ranks whose processors share a cache, as the machine says, may have none in common where it is a virtual
 /// one. What is streamed then takes a quarter of the time, and where they have one up to twice as long.
 inline constexpr DistanceTables kAmdTables = {{
-    {4 * kKibi, 8 * kKibi, 512 * kKibi, 16 * kKibi, true, 3, 16 * kKibi, 256 * kKibi},
-    {8 * kKibi, 16 * kKibi, 512 * kKibi, 16 * kKibi, false, 3, 16 * kKibi, 256 * kKibi},
-    {kAboveEager, kAboveEager, 512 * kKibi, kAboveEager, false, 3, 32 * kKibi, 256 * kKibi},
+    {4 * kKibi, 8 * kKibi, 512 * kKibi, 16 * kKibi, true},
+    {8 * kKibi, 16 * kKibi, 512 * kKibi, 16 * kKibi, false},
+    {kAboveEager, kAboveEager, 512 * kKibi, kAboveEager, false},
 }};
 /// Not measured: fewest lines that travel.
 inline constexpr DistanceTables kOtherTables = {{
-    {kAboveEager, kAboveEager, 512 * kKibi, kNeverStreamed, false, 3, 16 * kKibi, 256 * kKibi},
-    {kAboveEager, kAboveEager, 512 * kKibi, kNeverStreamed, false, 3, 16 * kKibi, 256 * kKibi},
-    {kAboveEager, kAboveEager, 512 * kKibi, kNeverStreamed, false, 3, 32 * kKibi, 256 * kKibi},
+    {kAboveEager, kAboveEager, 512 * kKibi, kNeverStreamed, false},
+    {kAboveEager, kAboveEager, 512 * kKibi, kNeverStreamed, false},
+    {kAboveEager, kAboveEager, 512 * kKibi, kNeverStreamed, false},
 }};
 
 constexpr const DistanceTables& distance_tables(ProcessorMaker maker) {

@@ -16,6 +16,9 @@ namespace {
 /// What one turn copies of one message, so that others get their turn.
 constexpr Count kTurnBytes = Count{1} << 20;
 constexpr Count kAll = INT64_MAX;
+/// Of a copy that both do: few enough claims to cost nothing, and so small a last piece that nobody waits
+/// long.
+constexpr ClaimSizes kPieces{.divisor = 3, .bytes_min = 16 * kKibi, .bytes_max = 256 * kKibi};
 constexpr int kLastPieceLooks = 200;
 /// So often a rank that does not wait looks at a copy that it has left to the other end, and sees that
 /// nothing happens, before it copies itself: that one may be unable to, or have much else to do; and who
@@ -426,10 +429,7 @@ bool LargeMessages::carry(LargeEnd& end, Count budget) {
 }
 
 bool LargeMessages::carry_part(LargeEnd& end, Count budget) {
-  const DistanceTable& table = table_for(end.endpoint);
-  ClaimSizes sizes{
-      .divisor = table.claim_divisor, .bytes_min = table.claim_bytes_min, .bytes_max = table.claim_bytes_max};
-  if (end.send != nullptr && end.streamed) sizes = {.divisor = 1};  // all that is left
+  const ClaimSizes sizes = end.send != nullptr && end.streamed ? ClaimSizes{.divisor = 1} : kPieces;
   ByteRange piece = end.claimed.empty() ? end.part.claim({}, sizes) : std::exchange(end.claimed, {});
   if (piece.empty()) return end.part.look();
   for (Count done = 0; !piece.empty(); piece = end.part.claim(piece, sizes)) {
