@@ -131,15 +131,9 @@ void reduce_collect(Schedule& schedule, Member self, int root, const Reduction& 
 }
 
 Cost reduce_collect_cost(int size, double bytes) {
-  const double others = size - 1;
-  return {.steps = others,
-          .messages = others,
-          .bytes = others * bytes,
-          .total_bytes = others * bytes,
-          .reduced_bytes = size * bytes,
-          .total_reduced_bytes = size * bytes,
-          .copied_bytes = bytes,
-          .one_way = true};
+  Cost cost = gather_linear_cost(size, bytes);
+  cost.reduced_bytes = cost.total_reduced_bytes = size * bytes;
+  return cost;
 }
 
 void reduce_collect_slices(Schedule& schedule, Member self, int root, const Reduction& data) {
